@@ -1,0 +1,37 @@
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help venv demo test lint types bench clean
+
+help:            ## Show this list
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
+
+# One stamp per set of extras: `make test` after `make demo` installs only what is missing.
+$(VENV)/.venv-stamp:
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.%-stamp: pyproject.toml | $(VENV)/.venv-stamp
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[$*]'
+	@touch $@
+
+venv: $(VENV)/.demo-stamp $(VENV)/.test-stamp $(VENV)/.lint-stamp  ## Create .venv with everything a developer needs
+
+demo: $(VENV)/.demo-stamp  ## Fit k-means, PlainAFCM and AFCM on the toys and Iris; writes out/demo.png
+	$(BIN)/python -m afcm.demo --out out
+
+test: $(VENV)/.test-stamp  ## Run the tests
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+lint: $(VENV)/.lint-stamp  ## Style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/.bench-stamp  ## Speed and memory against the peers (minutes)
+	$(BIN)/python -m benchmarks
+
+clean:           ## Remove the virtual environment and outputs
+	rm -rf $(VENV) out .pytest_cache .mypy_cache .ruff_cache .hypothesis

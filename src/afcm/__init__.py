@@ -1,0 +1,29 @@
+"""Fuzzy clustering that tunes itself."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from afcm.estimators.embedded import AFCM
+    from afcm.estimators.plain import PlainAFCM
+
+__version__ = "0.1.0"
+__all__ = ["AFCM", "PlainAFCM", "__version__"]
+
+# Public name → where it lives; loaded on first use, so that `import afcm` costs next to nothing.
+_HOMES = {
+    "AFCM": "afcm.estimators.embedded",
+    "PlainAFCM": "afcm.estimators.plain",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

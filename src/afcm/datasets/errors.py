@@ -1,0 +1,9 @@
+"""What can go wrong between a data set's name and its samples."""
+
+
+class DatasetNotFound(FileNotFoundError):
+    """The archive is in none of the folders and could not be downloaded."""
+
+
+class DatasetCorrupt(ValueError):
+    """The archive was found, but it is not the one the registry describes."""

@@ -1,0 +1,144 @@
+"""What is known about a data set before it is read, and what reading it gives."""
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Archive:
+    """A NumPy ``.npz`` file with the arrays ``X`` and ``y``.
+
+    Attributes
+    ----------
+    file : str
+        File name.
+    sha256 : str or None
+        Checksum of the whole file; None for a copy made by a download, which has no fixed bytes.
+    skip_columns : int
+        Leading columns of ``X`` that are not features.
+    extras : tuple of str
+        Further arrays in the file: ``"scale"`` (divide ``X`` by it), ``"missing"`` (row and column of every
+        unknown value).
+    """
+
+    file: str
+    sha256: str | None = None
+    skip_columns: int = 0
+    extras: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatasetInfo:
+    """A line of the registry.
+
+    Attributes
+    ----------
+    name : str
+        The name `load_dataset` knows it by.
+    paper_name : str
+        The name in the paper's tables.
+    n_samples, n_features, n_clusters : int
+        Size of what `load_dataset` returns.
+    paper_shape : tuple of int
+        Samples and dimensions in the paper's table; it differs from `shape` where `notes` say why.
+    source : str
+        Where the data can be had.
+    license : str
+        Short note on the terms; the source's own terms decide.
+    notes : str
+        What to know before comparing numbers.
+    aliases : tuple of str
+        Other accepted names.
+    archive : Archive or None
+        The file to bring; None for a set that comes with scikit-learn.
+    openml : tuple (name, version) or None
+        Where on openml.org it can be downloaded.
+    """
+
+    name: str
+    paper_name: str
+    n_samples: int
+    n_features: int
+    n_clusters: int
+    paper_shape: tuple[int, int]
+    source: str
+    license: str
+    notes: str = ""
+    aliases: tuple[str, ...] = ()
+    archive: Archive | None = None
+    openml: tuple[str, int] | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Samples and features of the ``X`` that is returned."""
+        return self.n_samples, self.n_features
+
+    @property
+    def downloaded_copy(self) -> Archive | None:
+        """The file a download leaves in the cache folder."""
+        return Archive(file=f"{self.name}-openml.npz", extras=("missing",)) if self.openml else None
+
+
+class Samples(NamedTuple):
+    """Points as rows, labels from 0, and the (row, column) of every unknown value."""
+
+    X: Floats
+    y: Integers
+    missing: Integers
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Samples with their true labels.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Samples as rows, float64.
+    y : ndarray of shape (n_samples,)
+        True classes, 0 to ``n_clusters - 1``.
+    name : str
+        Name in the registry.
+    n_clusters : int
+        Number of classes.
+    info : DatasetInfo
+        Source, terms and notes.
+    missing : ndarray of shape (n_missing, 2)
+        Row and column of every unknown value; such values are 0 before scaling.
+    """
+
+    X: Floats = field(repr=False)
+    y: Integers = field(repr=False)
+    name: str
+    n_clusters: int
+    info: DatasetInfo = field(repr=False)
+    missing: Integers = field(repr=False)
+
+
+def as_samples(points: Any, labels: Any, missing: Any, info: DatasetInfo) -> Samples:
+    """Bring arrays to their final types, refusing what `info` does not describe.
+
+    Labels become 0, 1, … in the sorted order of the given ones.
+    """
+    X = np.ascontiguousarray(points, dtype=np.float64)
+    classes, y = np.unique(labels, return_inverse=True)
+    unknown = np.asarray(missing, dtype=np.int64).reshape(-1, 2)
+    _same("the shape of X", X.shape, info.shape)
+    _same("the shape of y", y.shape, (info.n_samples,))
+    _same("the number of classes in y", len(classes), info.n_clusters)
+    if not np.isfinite(X).all():
+        raise ValueError("X holds NaN or infinite values")
+    if ((unknown < 0) | (unknown >= info.shape)).any():
+        raise ValueError(f"missing points outside the shape {info.shape}")
+    return Samples(X, y.astype(np.int64), unknown)
+
+
+def _same(what: str, found: object, expected: object) -> None:
+    if found != expected:
+        raise ValueError(f"{what} is {found}, expected {expected}")

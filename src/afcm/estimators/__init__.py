@@ -1,0 +1,1 @@
+"""The scikit-learn faces: validate → problem → run → attributes."""

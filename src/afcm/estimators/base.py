@@ -1,0 +1,103 @@
+"""What every soft clusterer of the package has in common."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from afcm.alternating import Result
+from afcm.exceptions import HardMembershipsWarning, MergedClustersWarning, NotConvergedWarning
+
+# Memberships that all lie this close to 1/c are merged clusters, not an answer; to 0 or 1, hard.
+MERGED_TOL = HARD_TOL = 1e-3
+DTYPES = (np.float64, np.float32)
+
+
+class SoftClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+    """Labels from memberships, membership diagnostics, and the attributes of a finished run."""
+
+    memberships_: Any
+    n_clusters: int
+    max_iter: int
+
+    def predict(self, X: Any) -> Any:
+        """Index of the cluster with the largest membership, for each row of X."""
+        return np.argmax(self.predict_proba(X), axis=1)
+
+    def predict_proba(self, X: Any) -> Any:
+        """Memberships of new samples, n×c; rows sum to 1. The model is not changed."""
+        raise NotImplementedError
+
+    def _validated_new(self, X: Any, *, accept_sparse: bool = False) -> Any:
+        check_is_fitted(self)
+        sparse = "csr" if accept_sparse else False
+        return validate_data(self, X, accept_sparse=sparse, dtype=DTYPES, reset=False)
+
+    def _store_run(self, result: Result[Any], memberships: Any, *, doubt_hard: bool) -> None:
+        """The attributes that every alternating fit leaves behind, and a word when something needs saying.
+
+        ``doubt_hard``: hard memberships would come from the model, not from the data, and deserve a warning.
+        """
+        self.memberships_ = memberships
+        self.labels_ = np.argmax(memberships, axis=1)
+        self.objective_ = result.state.objective
+        self.gamma_ = result.state.precision
+        self.history_ = result.history
+        self.n_iter_ = result.n_iter
+        self.converged_ = result.converged
+        self.crispness_ = crispness(memberships)
+        self.membership_state_ = membership_state(memberships)
+        self._warn(result, doubt_hard)
+
+    def _warn(self, result: Result[Any], doubt_hard: bool) -> None:
+        name = type(self).__name__
+        if self.membership_state_ == "merged":
+            warnings.warn(
+                f"{name}: all clusters merged, every membership is 1/{self.n_clusters} and the labels mean nothing; "
+                f"{self._merged_advice()}",
+                MergedClustersWarning,
+                stacklevel=4,
+            )
+        if self.membership_state_ == "hard" and doubt_hard:
+            warnings.warn(
+                f"{name}: memberships became hard (gamma_={self.gamma_:.3g}): they are 0 or 1 and tell labels, not "
+                f"ambiguity; {self._hard_advice()}",
+                HardMembershipsWarning,
+                stacklevel=4,
+            )
+        if not result.converged:
+            warnings.warn(
+                f"{name}: not converged after max_iter={self.max_iter} sweeps (memberships still changed by "
+                f"{result.history['membership_change'][-1]:.3g}); raise max_iter or tol",
+                NotConvergedWarning,
+                stacklevel=4,
+            )
+
+    def _merged_advice(self) -> str:
+        return "try another init or fewer clusters"
+
+    def _hard_advice(self) -> str:
+        return "the clusters are points at this scale: use fewer clusters, or read the result as labels"
+
+
+def crispness(memberships: Any) -> float:
+    """The normalised partition coefficient ``(c Σ u²/n − 1) / (c − 1)``: 0 for all 1/c, 1 for all 0 or 1."""
+    n_samples, n_clusters = memberships.shape
+    if n_clusters == 1:
+        return 1.0
+    coefficient = float(np.einsum("ij,ij->", memberships, memberships, dtype=np.float64)) / n_samples
+    return min(max((n_clusters * coefficient - 1) / (n_clusters - 1), 0.0), 1.0)
+
+
+def membership_state(memberships: Any) -> str:
+    """``"merged"`` (all 1/c), ``"hard"`` (all 0 or 1) or ``"soft"``."""
+    n_clusters = memberships.shape[1]
+    if n_clusters == 1:
+        return "soft"
+    if np.abs(memberships - 1 / n_clusters).max() < MERGED_TOL:
+        return "merged"
+    return "hard" if memberships.max(axis=1).min() > 1 - HARD_TOL else "soft"

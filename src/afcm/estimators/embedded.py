@@ -1,0 +1,401 @@
+"""`AFCM`, the scikit-learn face of `afcm.models.embedded`."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import validate_data
+
+from afcm import graph as graphs
+from afcm import neighbors, starts
+from afcm.alternating import Result, run
+from afcm.estimators import validation
+from afcm.estimators.base import DTYPES, SoftClusterer
+from afcm.exceptions import NotConvergedWarning
+from afcm.models.embedded import EmbeddedProblem, EmbeddedState
+from afcm.models.extension import Extension, inverse_spectrum
+from afcm.models.plain import PlainProblem
+
+# Neighbours by default, where there are so many samples.
+DEFAULT_NEIGHBORS = 10
+# λ by default, per sample: λ has the unit of samples, and the graph counts when it is not small against n/2.
+DEFAULT_GRAPH_WEIGHT = 10.0
+# A normalised cut up to this is rounding: the clusters do not touch.
+CLEAN_CUT = 1e-9
+
+
+class AFCM(SoftClusterer):
+    """Adaptive fuzzy c-means with graph embedding: soft clusters of any shape (the paper's Algorithm 1).
+
+    Memberships, centres, their fuzziness γ and an embedding Z of the samples are learned together, by lowering
+
+        J = γ Σ_ij u_ij ‖z_i − v_j‖² + Σ_ij u_ij log u_ij − (n c / 2) log γ + λ tr(Zᵀ L̂ Z),    Zᵀ Z = I,
+
+    where L̂ is the normalised Laplacian of a nearest-neighbour graph of X.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+    n_neighbors : int or "auto", default="auto"
+        Neighbours of each sample in the graph, itself not counted. ``"auto"``: 10, or all there are.
+    kernel : {"adaptive", "local", "gaussian", "binary"}, default="adaptive"
+        Similarity of neighbours. ``"adaptive"`` and ``"local"`` scale themselves; ``"gaussian"`` is the paper's,
+        ``exp(−d²/(2 bandwidth²))``.
+    bandwidth : float, default=2.0
+        σ of the Gaussian kernel (the paper's value, for min-max scaled data).
+    graph_weight : float or "auto", default="auto"
+        λ. Its unit is samples: well below n/2 the graph hardly counts. ``"auto"`` is 10 n.
+    affinity : {"nearest_neighbors", "precomputed"}, default="nearest_neighbors"
+        ``"precomputed"``: X is the symmetric matrix of similarities (sparse or dense, its diagonal not used).
+    init : {"spectral", "k-means++", "random"} or array, default="spectral"
+        ``"spectral"``: k-means on unit-length rows of the graph's leading eigenvectors. ``"random"``: random memberships,
+        the paper's. An array holds memberships (n_samples × n_clusters) or centres (n_clusters × n_features).
+    n_init : int, default=1
+        Runs from different random starts. The one with the lowest normalised cut of its labels is kept
+        (`normalized_cut_`), not the one with the lowest J: J has no lower bound, it goes to −∞ with γ, while the
+        cut lies between 0 and c and an empty cluster counts 1.
+    max_iter : int, default=100
+    tol : float, default=1e-6
+        A run stops when no membership changes by more than ``tol``, or J by no more than ``tol``/100 of itself.
+    merge_duplicates : bool, default=True
+        Identical samples are one node of the graph, with their number as its mass, so that they do not fill
+        each other's neighbour lists. False: every sample its own node, as in the paper.
+    random_state : int, RandomState or None, default=None
+    callback : callable, optional
+        Called after each sweep with an `afcm.alternating.Iteration`.
+
+    Attributes
+    ----------
+    memberships_ : array (n_samples, n_clusters)
+    labels_ : array (n_samples,)
+    embedding_ : array (n_samples, n_clusters)
+        Z. Orthonormal columns (over the samples with their weights).
+    cluster_centers_ : array (n_clusters, n_clusters)
+        V, in the embedding.
+    gamma_ : float
+    graph_weight_ : float
+        The λ that was used.
+    objective_ : float
+    normalized_cut_ : float
+        Of the labels in the graph; 0 for a perfect cut, up to n_clusters.
+    n_components_ : int
+        Connected components of the graph. More than one is an answer, not a fault.
+    history_ : dict of arrays
+        ``objective``, ``gamma`` and ``membership_change`` after each sweep.
+    n_iter_, converged_
+    crispness_ : float
+        0 when every membership is 1/c, 1 when every one is 0 or 1.
+    membership_state_ : {"soft", "hard", "merged"}
+        ``"hard"``: all are 0 or 1, with a warning if edges of the graph run between the clusters, so that some samples
+        must be in doubt; ``"merged"``: all are 1/c, with a warning.
+    n_features_in_, feature_names_in_
+
+    Notes
+    -----
+    Sparse X is used for the neighbours only (brute force, as scikit-learn does it) and never made dense. New
+    samples are placed by the Nyström step of `afcm.models.extension`; one that equals a fitted sample gets that
+    sample's row. float32 data give float32 results; the graph and the eigenvectors are float64 inside.
+
+    Examples
+    --------
+    >>> from afcm import AFCM
+    >>> from afcm.datasets import make_rings
+    >>> from afcm.metrics import clustering_accuracy
+    >>> X, y = make_rings(random_state=0)
+    >>> model = AFCM(n_clusters=3, random_state=0).fit(X)
+    >>> clustering_accuracy(y, model.labels_)
+    1.0
+    >>> model.predict(X[:1]) == model.labels_[:1]
+    array([ True])
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        n_neighbors: int | str = "auto",
+        kernel: str = "adaptive",
+        bandwidth: float = 2.0,
+        graph_weight: float | str = "auto",
+        affinity: str = "nearest_neighbors",
+        init: Any = "spectral",
+        n_init: int = 1,
+        max_iter: int = 100,
+        tol: float = 1e-6,
+        merge_duplicates: bool = True,
+        random_state: Any = None,
+        callback: Callable[[Any], object] | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.n_neighbors = n_neighbors
+        self.kernel = kernel
+        self.bandwidth = bandwidth
+        self.graph_weight = graph_weight
+        self.affinity = affinity
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.merge_duplicates = merge_duplicates
+        self.random_state = random_state
+        self.callback = callback
+
+    @classmethod
+    def paper(
+        cls, n_clusters: int, *, n_neighbors: int = 5, graph_weight: float = 1e3, **changes: Any
+    ) -> Self:
+        """The paper's configuration; scale X to [0, 1] column by column before the fit.
+
+        Gaussian kernel with σ = 2 on the k nearest samples (duplicates included), random memberships, γ₀ = 1, at most
+        80 sweeps. The paper chooses ``n_neighbors`` from 3, 4, 5, 6, 8, 10, 12 and ``graph_weight`` from
+        1e-1, 1e1, …, 1e6 with the ground truth: an oracle.
+        """
+        setting: dict[str, Any] = {
+            "n_neighbors": n_neighbors,
+            "graph_weight": graph_weight,
+            "kernel": "gaussian",
+            "bandwidth": 2.0,
+            "init": "random",
+            "max_iter": 80,
+            "merge_duplicates": False,
+        }
+        return cls(n_clusters, **(setting | changes))
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn the embedding, the clusters and γ.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame (n_samples, n_features), or similarities (n_samples, n_samples)
+        y : ignored
+        sample_weight : array (n_samples,), optional
+            Weight 0 is as if the sample were absent, weight 2 as if it were there twice
+            (for graph and clusters alike, given ``merge_duplicates=True``).
+        """
+        self._check_parameters()
+        X = self._validated(X)
+        weights = validation.check_sample_weight(sample_weight, X.shape[0])
+        self._nodes = self._find_nodes(X, weights)
+        graph = self._build_graph(X)
+        problem, states = self._begin(X, graph)
+        results = [
+            run(problem, state, max_iter=self.max_iter, tol=self.tol, callback=self.callback)
+            for state in states
+        ]
+        best = min(results, key=lambda result: self._cut(graph, result))
+        self._store_fit(X, graph, problem, best)
+        return self
+
+    def _check_parameters(self) -> None:
+        validation.check_integer("n_clusters", self.n_clusters)
+        validation.check_integer("n_init", self.n_init)
+        validation.check_integer("max_iter", self.max_iter)
+        validation.check_real("tol", self.tol)
+        validation.check_real("bandwidth", self.bandwidth, positive=True)
+        validation.check_choice("kernel", self.kernel, graphs.KERNELS)
+        validation.check_choice("affinity", self.affinity, ("nearest_neighbors", "precomputed"))
+        if self.graph_weight != "auto":
+            validation.check_real("graph_weight", self.graph_weight, positive=True)
+        if self.n_neighbors != "auto":
+            validation.check_integer("n_neighbors", self.n_neighbors)
+
+    def _validated(self, X: Any) -> Any:
+        X = validate_data(self, X, accept_sparse="csr", dtype=DTYPES)
+        if self.affinity == "precomputed":
+            X = validation.check_affinity(X)
+        elif self.n_neighbors != "auto" and self.n_neighbors >= X.shape[0]:
+            n = X.shape[0]
+            raise ValueError(
+                f"n_neighbors={self.n_neighbors} must be below n_samples={n}; use at most {n - 1}, or 'auto'"
+            )
+        return X
+
+    def _find_nodes(self, X: Any, weights: Any) -> graphs.Distinct:
+        merge = self.merge_duplicates and self.affinity != "precomputed"
+        nodes = graphs.distinct(X, weights, merge=merge)
+        validation.check_enough_samples(self.n_clusters, X.shape[0], nodes.rows.size)
+        return nodes
+
+    def _build_graph(self, X: Any) -> graphs.Graph:
+        rows, masses, _ = self._nodes
+        if self.affinity == "precomputed":
+            return graphs.normalised(X[rows][:, rows], masses)
+        self._node_points = X if rows.size == X.shape[0] and masses is None else X[rows]
+        k = self._effective_neighbors(rows.size)
+        found = self._neighbors_of(None, k)
+        self._scales = np.sqrt(found.squared[:, k - 1])
+        weights = self._weights(found, k)
+        graph = graphs.normalised(graphs.symmetrised(weights), masses)
+        if not graph.affinity.nnz:
+            typical = float(np.sqrt(np.median(found.squared[:, k - 1])))
+            raise ValueError(
+                f"bandwidth={self.bandwidth!r} is so small against the distances in X that every similarity is 0; use "
+                f"about {typical:.3g}, or kernel='local', or scale X"
+            )
+        return graph
+
+    def _effective_neighbors(self, n_nodes: int) -> int:
+        wanted = DEFAULT_NEIGHBORS if self.n_neighbors == "auto" else int(self.n_neighbors)
+        return max(1, min(wanted, n_nodes - 1))
+
+    def _neighbors_of(self, queries: Any, k: int) -> neighbors.Neighbors:
+        """One more than k where there is one, for the adaptive kernel."""
+        available = self._node_points.shape[0] - (queries is None)
+        if not available:
+            return neighbors.Neighbors(np.zeros((1, 1), dtype=np.intp), np.zeros((1, 1)))
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = neighbors.nearest(self._node_points, min(k + 1, available), queries)
+        validation.check_scale(self._node_points, float(found.squared.max()))
+        return found
+
+    def _weights(self, found: neighbors.Neighbors, k: int) -> Any:
+        lists = graphs.neighbor_lists(found, k, float(self.bandwidth), self._scales)
+        return graphs.directed(graphs.KERNELS[self.kernel](lists), found.indices, self._scales.size)
+
+    def _begin(self, X: Any, graph: graphs.Graph) -> tuple[EmbeddedProblem, list[EmbeddedState]]:
+        """The problem and the states its runs start from."""
+        random = check_random_state(self.random_state)
+        masses = graph.masses
+        n_samples = float(graph.degrees.size if masses is None else masses.sum())
+        weight = DEFAULT_GRAPH_WEIGHT * n_samples if self.graph_weight == "auto" else float(self.graph_weight)
+        block = starts.search_block(graph, self.n_clusters, random)
+        problem = EmbeddedProblem(graph.affinity, masses, weight, block)
+        given = None if isinstance(self.init, str) else self._given_memberships(X)
+        n_runs = self.n_init if given is None else 1
+        return problem, [self._start(problem, graph, given, random) for _ in range(n_runs)]
+
+    def _start(self, problem: EmbeddedProblem, graph: graphs.Graph, given: Any, random: Any) -> EmbeddedState:
+        if given is not None:
+            return problem.with_memberships(given)
+        choices = (
+            ("spectral", "random") if self.affinity == "precomputed" else ("spectral", "k-means++", "random")
+        )
+        init = validation.check_choice("init", self.init, choices)
+        points = None if self.affinity == "precomputed" else self._node_points
+        if init == "spectral":
+            eigen, memberships = starts.spectral_start(graph, self.n_clusters, points, random)
+            return problem.from_embedding(memberships, eigen)
+        if init == "k-means++":
+            centers = starts.seeded_centers(points, self.n_clusters, graph.masses, random)
+            return problem.with_memberships(
+                PlainProblem.from_points(points, graph.masses).from_centers(centers).memberships
+            )
+        return problem.with_memberships(
+            starts.random_memberships(graph.degrees.size, self.n_clusters, random)
+        )
+
+    def _given_memberships(self, X: Any) -> Any:
+        kind, array = validation.check_init_array(self.init, X.shape[0], self.n_clusters, X.shape[1])
+        if kind == "memberships":
+            return array[self._nodes.rows]
+        if self.affinity == "precomputed" or sp.issparse(X):
+            raise ValueError(
+                "init holds centres; with a precomputed affinity or sparse X give memberships instead"
+            )
+        plain = PlainProblem.from_points(self._node_points, self._nodes.masses)
+        return plain.from_centers(array).memberships
+
+    def _cut(self, graph: graphs.Graph, result: Result[EmbeddedState]) -> float:
+        labels = np.argmax(result.state.memberships, axis=1)
+        return graphs.normalized_cut(graph, starts.one_hot(labels, self.n_clusters))
+
+    def _store_fit(
+        self, X: Any, graph: graphs.Graph, problem: EmbeddedProblem, best: Result[EmbeddedState]
+    ) -> None:
+        state = best.state
+        self._extension = Extension(
+            problem.embedding(state.vectors),
+            state.memberships,
+            state.centers,
+            state.precision,
+            problem.graph_weight,
+            graph.degrees,
+            graph.masses,
+            inverse_spectrum(problem, state),
+        )
+        self.embedding_, memberships = self._expanded(X)
+        self.cluster_centers_ = state.centers
+        self.graph_weight_ = problem.graph_weight
+        self.normalized_cut_ = self._cut(graph, best)
+        self.n_components_ = graph.components()[0]
+        self.eigen_residual_ = state.eigen_residual
+        self._store_run(best, memberships, doubt_hard=self.normalized_cut_ > CLEAN_CUT)
+        if not state.eigen_converged:
+            warnings.warn(
+                f"AFCM: the eigen-solver stopped with a relative residual of {state.eigen_residual:.3g}; the embedding may "
+                "be inaccurate: use more n_neighbors",
+                NotConvergedWarning,
+                stacklevel=3,
+            )
+
+    def _expanded(self, X: Any) -> tuple[Any, Any]:
+        """Embedding and memberships of the nodes, for every sample; absent ones (weight 0) are predicted."""
+        fitted, inverse = self._extension, self._nodes.inverse
+        embedding, memberships = fitted.embedding[inverse], fitted.memberships[inverse]
+        absent = np.zeros(0, dtype=np.intp) if isinstance(inverse, slice) else np.flatnonzero(inverse < 0)
+        if absent.size:
+            embedding[absent] = self._embed(X[absent])
+            memberships[absent] = fitted.memberships_of(embedding[absent])
+        dtype = X.dtype if self.affinity != "precomputed" else np.float64
+        return embedding.astype(dtype, copy=False), memberships.astype(dtype, copy=False)
+
+    def _embed(self, X: Any) -> Any:
+        """Rows of the embedding for samples in the form `fit` took them."""
+        if self.affinity == "precomputed":
+            weights = sp.csr_array(X, dtype=np.float64)[:, self._nodes.rows]
+            return self._extension.embed(graphs.without_empty_rows(weights))
+        k = self._effective_neighbors(self._scales.size)
+        found = self._neighbors_of(X, k)
+        nearest = found.indices[:, 0]
+        weights = graphs.without_empty_rows(self._weights(found, k), nearest)
+        embedding = self._extension.embed(weights)
+        same = found.squared[:, 0] == 0
+        embedding[same] = self._extension.embedding[nearest[same]]
+        return embedding
+
+    def transform(self, X: Any) -> Any:
+        """Rows of the embedding for new samples, n×c.
+
+        With ``affinity="precomputed"`` X holds the similarities to the fitted samples (n_new × n_samples).
+        """
+        return self._placed(X).astype(self.embedding_.dtype, copy=False)
+
+    def _placed(self, X: Any) -> Any:
+        X = self._validated_new(X, accept_sparse=True)
+        if self.affinity == "precomputed" and X.min() < 0:
+            raise ValueError(f"X holds a negative similarity ({X.min():.6g}); use numbers of at least 0")
+        return self._embed(X)
+
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Fit, and the embedding of X."""
+        return self.fit(X, y, sample_weight=sample_weight).embedding_
+
+    def predict_proba(self, X: Any) -> Any:
+        """Memberships of new samples, n×c; rows sum to 1. The model is not changed.
+
+        With ``affinity="precomputed"`` X holds the similarities to the fitted samples (n_new × n_samples).
+        """
+        memberships = self._extension.memberships_of(self._placed(X))
+        return memberships.astype(self.memberships_.dtype, copy=False)
+
+    def _merged_advice(self) -> str:
+        return "raise graph_weight or n_neighbors, or try init='spectral'"
+
+    def _hard_advice(self) -> str:
+        return "raise graph_weight for softer memberships, or use PlainAFCM on embedding_"
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.cluster_centers_.shape[0])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self.affinity == "precomputed"
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

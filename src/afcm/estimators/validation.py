@@ -1,0 +1,146 @@
+"""Checks at the door: each error names the parameter, its value and the way out."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+Floats = NDArray[np.floating[Any]]
+
+# Rows of given memberships may miss 1 by this much (they are divided by their sum).
+ROW_SUM_TOL = 1e-3
+# Relative asymmetry of a precomputed affinity that counts as rounding.
+ASYMMETRY_TOL = 1e-8
+
+
+def check_integer(name: str, value: object, *, least: int = 1) -> int:
+    """An integer of at least ``least``."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise ValueError(f"{name}={value!r} must be an integer; use an int of at least {least}")
+    if value < least:
+        raise ValueError(f"{name}={value!r} must be at least {least}")
+    return int(value)
+
+
+def check_real(name: str, value: object, *, positive: bool = False) -> float:
+    """A finite number, not negative (or positive)."""
+    bound = "positive" if positive else "at least 0"
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not np.isfinite(value):
+        raise ValueError(f"{name}={value!r} must be a finite number, {bound}")
+    if value < 0 or (positive and value == 0):
+        raise ValueError(f"{name}={value!r} must be {bound}")
+    return float(value)
+
+
+def check_choice(name: str, value: object, choices: Collection[str]) -> str:
+    """One of a few words."""
+    if not isinstance(value, str) or value not in choices:
+        raise ValueError(f"{name}={value!r} is not known; use one of {sorted(choices)}")
+    return value
+
+
+def check_enough_samples(n_clusters: int, n_samples: int, n_distinct: int) -> None:
+    """At least one sample, and one different sample, per cluster."""
+    if n_clusters > n_samples:
+        raise ValueError(
+            f"n_clusters={n_clusters} must be at most n_samples={n_samples}; use fewer clusters or more samples"
+        )
+    if n_clusters > n_distinct:
+        raise ValueError(
+            f"n_clusters={n_clusters} must be at most {n_distinct}, the number of different samples in X (with "
+            f"positive weight); use fewer clusters"
+        )
+
+
+def check_sample_weight(sample_weight: Any, n_samples: int) -> Floats | None:
+    """Finite, non-negative weights with a positive sum, or None."""
+    if sample_weight is None:
+        return None
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.ndim == 0:
+        weights = np.full(n_samples, weights)
+    if weights.shape != (n_samples,):
+        raise ValueError(
+            f"sample_weight has shape {weights.shape}, expected ({n_samples},): one weight per sample"
+        )
+    if not np.isfinite(weights).all() or (weights < 0).any():
+        raise ValueError("sample_weight must be finite and not negative; give weight 0 to leave a sample out")
+    if not weights.sum() > 0:
+        raise ValueError(
+            "sample_weight is zero for every sample; give at least n_clusters samples a positive weight"
+        )
+    return weights
+
+
+def check_memberships(init: Floats) -> Floats:
+    """Given memberships: finite, non-negative, rows that sum to 1."""
+    sums = init.sum(axis=1)
+    if not np.isfinite(init).all() or (init < 0).any():
+        raise ValueError(
+            "init holds memberships that are negative, NaN or infinite; give numbers from 0 to 1"
+        )
+    worst = int(np.argmax(np.abs(sums - 1)))
+    if abs(sums[worst] - 1) > ROW_SUM_TOL:
+        raise ValueError(
+            f"init must have rows that sum to 1; row {worst} sums to {sums[worst]:.6g}: divide each row by its sum"
+        )
+    return np.asarray(init / sums[:, None], dtype=np.float64)
+
+
+def check_init_array(init: Any, n_samples: int, n_clusters: int, n_features: int) -> tuple[str, Floats]:
+    """Tell given memberships (n×c) from given centres (c×d)."""
+    array = np.asarray(init, dtype=np.float64)
+    if array.shape == (n_samples, n_clusters):
+        return "memberships", check_memberships(array)
+    if array.shape == (n_clusters, n_features):
+        if not np.isfinite(array).all():
+            raise ValueError("init holds centres that are NaN or infinite; give finite numbers")
+        return "centers", array
+    raise ValueError(
+        f"init has shape {array.shape}; give memberships of shape ({n_samples}, {n_clusters}) or centres of shape "
+        f"({n_clusters}, {n_features})"
+    )
+
+
+def check_affinity(affinity: Any) -> Any:
+    """A precomputed similarity matrix: square, symmetric, not negative; its diagonal is not used."""
+    matrix = sp.csr_array(affinity, dtype=np.float64, copy=True)
+    if matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(
+            f"X has shape {matrix.shape}; with affinity='precomputed' it must be the square matrix of similarities"
+        )
+    if matrix.nnz and matrix.data.min() < 0:
+        raise ValueError(
+            f"X holds a negative similarity ({matrix.data.min():.6g}); with affinity='precomputed' use numbers of at "
+            "least 0, for distances D for example exp(-D**2 / (2 * D.std()**2))"
+        )
+    difference = abs(matrix - matrix.T)
+    if difference.nnz and difference.max() > ASYMMETRY_TOL * matrix.data.max():
+        raise ValueError(
+            f"X is not symmetric (entries differ by up to {difference.max():.6g}); with affinity='precomputed' use "
+            "(W + W.T) / 2"
+        )
+    matrix.setdiag(0)
+    matrix.eliminate_zeros()
+    if not matrix.nnz:
+        raise ValueError(
+            "X has no similarity above 0 between two samples; with affinity='precomputed' give at least one"
+        )
+    return matrix
+
+
+def check_scale(X: Any, total_scatter: float) -> None:
+    """Squares of distances must neither overflow nor vanish."""
+    if np.isfinite(total_scatter) and total_scatter > 0:
+        return
+    size = float(abs(X).max())
+    fault = "overflow" if size > 1 else "vanish"
+    raise ValueError(
+        f"X has values up to {size:.3g} in size: squared distances {fault} in {X.dtype}; rescale X, for example with "
+        "sklearn.preprocessing.StandardScaler"
+    )

@@ -1,0 +1,21 @@
+"""What can go wrong, by name, so that a caller can filter or catch it."""
+
+from __future__ import annotations
+
+from sklearn.exceptions import ConvergenceWarning
+
+
+class AFCMWarning(UserWarning):
+    """Base of every warning of this package."""
+
+
+class HardMembershipsWarning(AFCMWarning):
+    """The learned fuzziness ran to its cap: memberships are 0 or 1 and say nothing about ambiguity."""
+
+
+class MergedClustersWarning(AFCMWarning):
+    """All centres met: every membership is 1/c and the labels mean nothing."""
+
+
+class NotConvergedWarning(AFCMWarning, ConvergenceWarning):
+    """The sweeps stopped at ``max_iter``, or the eigen-solver before its residual was small."""

@@ -1,0 +1,107 @@
+"""Algorithm 1, AFCM: Algorithm 2 in an embedding that is learned together with the clusters.
+
+Rows of ``embedding`` are scaled so that ``Zᵀ M Z = I`` over the samples' masses M; internally the eigenvectors
+``Ẑ = M^{1/2} Z`` are orthonormal. With all masses 1 the two are the same and everything is the paper's.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from afcm import spectral, updates
+
+# γ before the first sweep (baselines: any value well below λ gives the same run).
+FIRST_PRECISION = 1.0
+# The eigen-step ends when tr(ZᵀAZ) is this close to its maximum (relative) or the subspace this close (radians).
+TRACE_TOL, ANGLE_TOL = 1e-13, 1e-6
+
+
+@dataclass(frozen=True)
+class EmbeddedState:
+    """U, V, γ and Z, with ``smoothed = S Ẑ`` so that the next eigen-step need not compute it again."""
+
+    memberships: Any
+    precision: float
+    centers: Any = None
+    vectors: Any = None  # Ẑ, orthonormal
+    smoothed: Any = None  # S Ẑ
+    objective: float = math.inf
+    eigen_residual: float = 0.0
+    eigen_converged: bool = True
+
+
+@dataclass(frozen=True)
+class EmbeddedProblem:
+    """The normalised affinity S, the masses (or None), λ, and where the first eigen-step starts to search."""
+
+    affinity: Any
+    masses: Any
+    graph_weight: float
+    search_start: Any
+
+    def sweep(self, state: EmbeddedState) -> EmbeddedState:
+        """Algorithm 1, lines 4 to 7."""
+        return self.from_embedding(state.memberships, self.embedding_step(state))  # op8, then the rest
+
+    def from_embedding(self, memberships: Any, eigen: spectral.Eigenpairs) -> EmbeddedState:
+        """op5, op7, op3 in a given embedding."""
+        embedding = self.embedding(eigen.vectors)
+        n_dims = embedding.shape[1]
+        centers = updates.centers(embedding, memberships, self.masses)
+        costs = updates.squared_distances(embedding, centers)
+        scatter = updates.scatter(costs, memberships, self.masses)
+        precision = updates.precision(scatter, self.mass, n_dims, self.largest_precision(n_dims))
+        energies = updates.weighted(updates.free_energies(costs, precision), self.masses)
+        plain = updates.objective(float(energies.sum()), precision, self.mass, n_dims)
+        rough = updates.roughness(eigen.vectors, eigen.graph_image)
+        return EmbeddedState(
+            updates.memberships(costs, precision),
+            precision,
+            centers,
+            eigen.vectors,
+            eigen.graph_image,
+            updates.graph_objective(plain, rough, self.graph_weight),
+            eigen.residual,
+            eigen.converged,
+        )
+
+    def embedding_step(self, state: EmbeddedState) -> spectral.Eigenpairs:
+        """op8: the leading eigenvectors of ``λ S + γ M^{1/2} U B Uᵀ M^{1/2}``."""
+        factor = updates.membership_factor(state.memberships, self.masses)
+        operator = spectral.GraphPlusLowRank(self.affinity, self.graph_weight, factor, state.precision)
+        start, image = (self.search_start, None) if state.vectors is None else (state.vectors, state.smoothed)
+        return spectral.leading_eigenvectors(
+            operator,
+            start,
+            factor.shape[1],
+            start_image=image,
+            extra=factor,
+            trace_tol=TRACE_TOL,
+            angle_tol=ANGLE_TOL,
+        )
+
+    def embedding(self, vectors: Any) -> Any:
+        """``Z = M^{-1/2} Ẑ``."""
+        return vectors if self.masses is None else vectors / np.sqrt(self.masses)[:, None]
+
+    @cached_property
+    def mass(self) -> float:
+        """Number of samples, counted with their masses."""
+        return float(self.affinity.shape[0] if self.masses is None else self.masses.sum())
+
+    def largest_precision(self, n_dims: int) -> float:
+        """The cap on γ; the total scatter of Z is at most tr(Zᵀ M Z) = q."""
+        return updates.largest_precision(n_dims, self.mass, n_dims)
+
+    def with_memberships(self, memberships: Any) -> EmbeddedState:
+        """The paper's start: memberships and γ = 1; V and Z are computed before they are used."""
+        return EmbeddedState(memberships, FIRST_PRECISION)
+
+    def restarted(self, state: EmbeddedState, memberships: Any) -> EmbeddedState:
+        """The same embedding with other memberships."""
+        return replace(state, memberships=memberships)

@@ -1,0 +1,100 @@
+"""Where the sweeps begin: spectral, k-means++, random. Random draws happen on the host, so that seeds agree everywhere."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.cluster import KMeans, kmeans_plusplus
+from sklearn.exceptions import ConvergenceWarning
+
+from afcm import components, spectral
+from afcm.graph import Graph, distinct
+
+Floats = NDArray[np.floating[Any]]
+Integers = NDArray[np.intp]
+
+# Random restarts of k-means on the rows of the spectral embedding (cheap: c columns).
+KMEANS_RESTARTS = 10
+# k-means++ looks at this many samples at the most.
+SEED_SAMPLE = 50_000
+# The start needs the right subspace, not its last digits (radians).
+START_ANGLE = 1e-2
+
+
+def random_memberships(n_samples: int, n_clusters: int, random: np.random.RandomState) -> Floats:
+    """The paper's start: uniform numbers, rows divided by their sum."""
+    draws = random.random_sample((n_samples, n_clusters)) + np.finfo(float).tiny
+    return draws / draws.sum(axis=1, keepdims=True)
+
+
+def one_hot(labels: Integers, n_clusters: int) -> Floats:
+    """Hard memberships; a negative label is an undecided sample with 1/c everywhere."""
+    hard = np.eye(n_clusters)[labels]
+    hard[labels < 0] = 1 / n_clusters
+    return hard
+
+
+def seeded_centers(
+    points: Any, n_clusters: int, masses: Floats | None, random: np.random.RandomState
+) -> Floats:
+    """k-means++ on at most `SEED_SAMPLE` of the different samples, each with its mass."""
+    if points.shape[0] > SEED_SAMPLE:
+        sample = np.sort(random.choice(points.shape[0], SEED_SAMPLE, replace=False))
+        points, masses = points[sample], None if masses is None else masses[sample]
+    rows, weights, _ = distinct(points, masses)
+    centers, _ = kmeans_plusplus(points[rows], n_clusters, sample_weight=weights, random_state=random)
+    return np.asarray(centers, dtype=points.dtype)
+
+
+def spectral_start(
+    graph: Graph, n_clusters: int, points: Any, random: np.random.RandomState
+) -> tuple[spectral.Eigenpairs, Floats]:
+    """Leading eigenvectors of S, and hard memberships from k-means on their rows scaled to length one.
+
+    A graph of at least c components needs neither: its null vectors are known, and joining what is nearest gives
+    the clusters.
+    """
+    n_components, labels = graph.components()
+    if n_components >= n_clusters:
+        sizes = np.bincount(labels[labels >= 0], weights=graph.volumes[labels >= 0])
+        labels = components.joined(labels, sizes, n_clusters, points, random)
+        return null_space(graph, labels, n_clusters), one_hot(labels, n_clusters)
+    operator = spectral.GraphPlusLowRank(graph.affinity)
+    block = search_block(graph, n_clusters, random)
+    eigen = spectral.leading_eigenvectors(operator, block, n_clusters, angle_tol=START_ANGLE)
+    return eigen, one_hot(k_means(unit_rows(eigen.vectors), n_clusters, graph.masses, random), n_clusters)
+
+
+def search_block(graph: Graph, n_clusters: int, random: np.random.RandomState) -> Floats:
+    """Where a first eigen-solve searches: the known null vectors, then random directions."""
+    n_components, labels = graph.components()
+    known = null_space(graph, labels, n_components).vectors[:, :n_clusters]
+    width = n_clusters + max(spectral.MIN_GUARDS, n_clusters // 5)
+    return np.hstack([known, random.standard_normal((labels.size, width - known.shape[1]))])
+
+
+def null_space(graph: Graph, labels: Integers, n_groups: int) -> spectral.Eigenpairs:
+    """``(M D)^{1/2} 1`` on each group of components: eigenvectors of S with eigenvalue 1, exactly."""
+    indicator = np.eye(n_groups)[labels] * np.sqrt(graph.volumes)[:, None]
+    indicator[labels < 0] = 0
+    vectors = indicator / np.linalg.norm(indicator, axis=0)
+    return spectral.Eigenpairs(vectors, np.ones(n_groups), vectors, 0.0, 0.0, 0, True)
+
+
+def unit_rows(vectors: Floats) -> Floats:
+    """Rows scaled to length one; a zero row stays."""
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
+
+
+def k_means(
+    points: Floats, n_clusters: int, masses: Floats | None, random: np.random.RandomState
+) -> Integers:
+    """Labels of the best of several runs of k-means."""
+    model = KMeans(n_clusters, n_init=KMEANS_RESTARTS, random_state=random)
+    with warnings.catch_warnings():  # fewer distinct rows than clusters is no news here
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return np.asarray(model.fit(points, sample_weight=masses).labels_, dtype=np.intp)
