@@ -7,14 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from afcm.estimators.embedded import AFCM
+    from afcm.estimators.fuzzy import FCM, EntropyFCM
+    from afcm.estimators.mixture import GeneralizedGaussianMixture
     from afcm.estimators.plain import PlainAFCM
 
 __version__ = "0.1.0"
-__all__ = ["AFCM", "PlainAFCM", "__version__"]
+__all__ = ["AFCM", "FCM", "EntropyFCM", "GeneralizedGaussianMixture", "PlainAFCM", "__version__"]
 
 # Public name → where it lives; loaded on first use, so that `import afcm` costs next to nothing.
 _HOMES = {
     "AFCM": "afcm.estimators.embedded",
+    "FCM": "afcm.estimators.fuzzy",
+    "EntropyFCM": "afcm.estimators.fuzzy",
+    "GeneralizedGaussianMixture": "afcm.estimators.mixture",
     "PlainAFCM": "afcm.estimators.plain",
 }
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from array_api_compat import array_namespace
@@ -26,8 +26,8 @@ class State(Protocol):
         """U, n×c."""
 
     @property
-    def precision(self) -> float:
-        """γ."""
+    def precision(self) -> float | None:
+        """γ, or None where the model has none."""
 
     @property
     def objective(self) -> float:
@@ -64,18 +64,57 @@ class Result(Generic[S]):
     converged: bool
 
 
-def alternate(problem: Problem[S], state: S, *, max_iter: int, tol: float) -> Iterator[Iteration[S]]:
-    """Sweep until the memberships or the objective stand still, or ``max_iter`` is reached."""
+class Step(NamedTuple):
+    """What a stop rule looks at: how far one sweep went."""
+
+    change: float  # of the memberships, the largest
+    before: float  # J before the sweep
+    after: float  # and after it
+
+
+StopRule = Callable[[Step, float], bool]  # Step, tol → has the run arrived?
+
+
+def memberships_still(step: Step, tol: float) -> bool:
+    """No membership changed by more than ``tol``."""
+    return step.change <= tol
+
+
+def objective_still(step: Step, tol: float) -> bool:
+    """J changed by at most ``tol``, in its own unit (MATLAB's rule)."""
+    return abs(step.before - step.after) <= tol
+
+
+def either_still(step: Step, tol: float) -> bool:
+    """No membership changed by more than ``tol``, or J by no more than ``tol``/100 of itself."""
+    return memberships_still(step, tol) or objective_still(step, OBJECTIVE_SHARE * tol * max(1.0, abs(step.after)))
+
+
+STOP_RULES: dict[str, StopRule] = {
+    "memberships": memberships_still,
+    "objective": objective_still,
+    "either": either_still,
+}
+
+
+def alternate(
+    problem: Problem[S], state: S, *, max_iter: int, tol: float, stop: StopRule = either_still
+) -> Iterator[Iteration[S]]:
+    """Sweep until the stop rule is content (by default: memberships or J stand still) or ``max_iter`` is reached."""
     for index in range(1, max_iter + 1):
         following = problem.sweep(state)
-        change = largest_change(state.memberships, following.memberships)
-        gain = abs(state.objective - following.objective)
-        still = gain <= OBJECTIVE_SHARE * tol * max(1.0, abs(following.objective))
-        converged = change <= tol or still
+        change = membership_change(state, following)
+        converged = stop(Step(change, state.objective, following.objective), tol)
         yield Iteration(index, following, change, converged)
         if converged:
             return
         state = following
+
+
+def membership_change(before: State, after: State) -> float:
+    """`largest_change` of the memberships; a state that was compared block by block already knows it."""
+    known: float | None = getattr(after, "change", None)
+    return largest_change(before.memberships, after.memberships) if known is None else known
 
 
 def largest_change(before: Any, after: Any) -> float:
@@ -89,16 +128,19 @@ def run(
     *,
     max_iter: int,
     tol: float,
+    stop: StopRule = either_still,
     callback: Callable[[Iteration[S]], object] | None = None,
 ) -> Result[S]:
-    """Consume `alternate` and keep the last state and the history."""
-    rows: list[tuple[float, float, float]] = []
+    """Consume `alternate` and keep the last state and the history (of γ only where there is one)."""
+    rows: list[tuple[float, float | None, float]] = []
     converged = False
-    for iteration in alternate(problem, state, max_iter=max_iter, tol=tol):
+    for iteration in alternate(problem, state, max_iter=max_iter, tol=tol, stop=stop):
         state, converged = iteration.state, iteration.converged
         rows.append((state.objective, state.precision, iteration.change))
         if callback is not None:
             callback(iteration)
-    columns = np.array(rows, dtype=np.float64).reshape(-1, 3).T
+    columns = np.array(rows, dtype=np.float64).reshape(-1, 3).T  # None becomes NaN
     history = dict(zip(("objective", "gamma", "membership_change"), columns, strict=True))
+    if state.precision is None:
+        del history["gamma"]
     return Result(state, history, len(rows), converged)

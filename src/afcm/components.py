@@ -1,4 +1,4 @@
-"""A graph that falls apart is an answer: c components are c clusters, and more are joined, nearest and smallest first."""
+"""A graph that falls apart is an answer: c components are c clusters; more are joined, nearest and smallest first."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ Integers = NDArray[np.intp]
 MOST_COMPONENTS, MOST_WITNESSES = 512, 2048
 
 
-def joined(
-    labels: Integers, sizes: Floats, n_clusters: int, points: Any, random: np.random.RandomState
-) -> Integers:
+def joined(labels: Integers, sizes: Floats, n_clusters: int, points: Any, random: np.random.RandomState) -> Integers:
     """Component labels merged until ``n_clusters`` are left; −1 (isolated) stays.
 
     The cost of joining two groups is Ward's with the gap between them in place of the distance of their means,
@@ -30,7 +28,7 @@ def joined(
     gaps = component_gaps(labels, sizes.size, points, random)
     target = kept[np.argmin(gaps[:, kept], axis=1)]
     target[kept] = kept
-    masses = np.bincount(target, weights=sizes, minlength=sizes.size)[kept]
+    masses = np.bincount(target, weights=sizes, minlength=sizes.size)[kept].astype(np.float64)
     groups = np.empty(sizes.size, dtype=np.intp)
     groups[kept] = agglomerate(gaps[np.ix_(kept, kept)], masses, n_clusters)
     return np.where(labels >= 0, groups[target[labels]], -1)
@@ -45,9 +43,7 @@ def component_gaps(labels: Integers, n_components: int, points: Any, random: np.
     return np.minimum.reduceat(np.minimum.reduceat(squared, offsets, axis=0), offsets, axis=1)
 
 
-def witnesses(
-    labels: Integers, n_components: int, random: np.random.RandomState
-) -> tuple[Integers, Integers]:
+def witnesses(labels: Integers, n_components: int, random: np.random.RandomState) -> tuple[Integers, Integers]:
     """Random members of each component, grouped, and where each group begins."""
     share = max(1, MOST_WITNESSES // n_components)
     shuffled = random.permutation(np.flatnonzero(labels >= 0))

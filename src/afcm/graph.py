@@ -170,7 +170,7 @@ def distinct(points: Any, sample_weight: Floats | None = None, *, merge: bool = 
     if sample_weight is None and first.size == n:
         return everything
     weights = np.ones(n) if sample_weight is None else sample_weight
-    masses = np.bincount(inverse, weights=weights, minlength=first.size)
+    masses = np.bincount(inverse, weights=weights, minlength=first.size).astype(np.float64)
     kept = masses > 0
     renumbered = np.where(kept, np.cumsum(kept) - 1, -1)
     return Distinct(first[kept], masses[kept], renumbered[inverse])
@@ -209,3 +209,18 @@ def _rows_as_objects(matrix: Any) -> NDArray[np.object_]:
     out = np.empty(rows.shape[0], dtype=object)
     out[:] = [rows.indices[a:b].tobytes() + rows.data[a:b].tobytes() for a, b in spans]
     return out
+
+
+def neighbor_graph(
+    found: Neighbors, k: int, *, kernel: str, bandwidth: float = 1.0, masses: Floats | None = None
+) -> Graph:
+    """Neighbours among the nodes (one more than k where there is one) → kernel → symmetric → normalised."""
+    weights = directed(KERNELS[kernel](neighbor_lists(found, k, bandwidth)), found.indices, found.indices.shape[0])
+    graph = normalised(symmetrised(weights), masses)
+    if not graph.affinity.nnz:
+        typical = float(np.sqrt(np.median(found.squared[:, k - 1])))
+        raise ValueError(
+            f"bandwidth={bandwidth!r} is so small against the distances in X that every similarity is 0; use about "
+            f"{typical:.3g}, or kernel='local', or scale X"
+        )
+    return graph

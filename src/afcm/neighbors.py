@@ -89,6 +89,7 @@ class _GroupSearch:
     """Samples, centred, in float32, transposed, padded to whole groups: group g holds g, g + G, g + 2G, …"""
 
     center: Floats
+    scale: float  # brings the values to at most 1, so that float32 neither overflows nor vanishes
     targets: Floats  # d×N: −2 xᵀ
     norms: Floats  # N: ‖x‖², infinite for the padding
     n_wanted: int
@@ -97,13 +98,14 @@ class _GroupSearch:
     def prepare(cls, points: Floats, n_wanted: int) -> _GroupSearch:
         n, d = points.shape
         center = points.mean(axis=0, dtype=np.float64)
+        scale = 1 / max(float(np.abs(points - center).max()), np.finfo(np.float64).tiny)
         size = -(-n // GROUP) * GROUP
         targets = np.zeros((d, size), dtype=np.float32)
-        targets[:, :n] = (points - center).T
+        targets[:, :n] = ((points - center) * scale).T
         norms = np.full(size, np.inf, dtype=np.float32)
         norms[:n] = np.einsum("ij,ij->j", targets[:, :n], targets[:, :n])
         targets *= -2
-        return cls(center, targets, norms, n_wanted)
+        return cls(center, scale, targets, norms, n_wanted)
 
     @property
     def n_columns(self) -> int:
@@ -111,7 +113,7 @@ class _GroupSearch:
 
     def candidates(self, queries: Floats, self_start: int | None) -> NDArray[np.intp]:
         """Column numbers of the ``n_wanted`` smallest distances, in no order."""
-        costs = (queries - self.center).astype(np.float32) @ self.targets
+        costs = ((queries - self.center) * self.scale).astype(np.float32) @ self.targets
         costs += self.norms
         n_rows, n_groups = costs.shape[0], self.n_columns // GROUP
         if self_start is not None:

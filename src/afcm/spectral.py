@@ -22,8 +22,11 @@ from scipy.linalg import eigh
 
 Floats = NDArray[np.floating[Any]]
 
-# Below this many samples one dense `eigh` is faster than a few dozen sparse products (make bench: eigen).
-DENSE_LIMIT = 400
+# Up to so many samples, or so many per wanted vector, one dense `eigh` beats dozens of sparse products (make bench).
+DENSE_LIMIT, DENSE_PER_VECTOR = 400, 25
+# A narrow gap can ask for very many products. Up to DENSE_MOST samples, once n² / DENSE_TRADE columns were multiplied,
+# the dense solver is the shorter way to the same answer.
+DENSE_MOST, DENSE_TRADE = 6000, 500
 # Extra Ritz vectors beyond the wanted ones: they estimate the gap and speed up convergence.
 MIN_GUARDS = 4
 # Unit columns shorter than this after orthogonalisation are rounding.
@@ -111,13 +114,15 @@ def leading_eigenvectors(
         Block products at the most; the result then says ``converged=False``.
     """
     n = operator.size
-    if n <= DENSE_LIMIT or 4 * (n_wanted + MIN_GUARDS) >= n:
+    if n <= max(DENSE_LIMIT, DENSE_PER_VECTOR * n_wanted):
         return _dense(operator, n_wanted)
     space = _SearchSpace(operator, n_wanted, start, start_image)
     if extra is not None:
         space.expand(extra)
     scale = abs(operator.weight) + operator.factor_weight
     for _ in range(max_steps):
+        if n <= DENSE_MOST and space.n_products * space.block * DENSE_TRADE > n * n:
+            return _dense(operator, n_wanted)
         ritz = space.rayleigh_ritz()
         if ritz.trace_error <= trace_tol * scale or ritz.angle <= angle_tol:
             break
@@ -132,7 +137,8 @@ def leading_eigenvectors(
 
 def _dense(operator: GraphPlusLowRank, n_wanted: int) -> Eigenpairs:
     n = operator.size
-    values, vectors = eigh(operator.to_dense(), subset_by_index=[n - n_wanted, n - 1])
+    span = [n - n_wanted, n - 1]
+    values, vectors = eigh(operator.to_dense(), subset_by_index=span, overwrite_a=True, check_finite=False)
     vectors = np.ascontiguousarray(vectors[:, ::-1])
     return Eigenpairs(vectors, values[::-1], operator.graph @ vectors, 0.0, 0.0, 0, True)
 
@@ -140,10 +146,10 @@ def _dense(operator: GraphPlusLowRank, n_wanted: int) -> Eigenpairs:
 def _filtered(operator: GraphPlusLowRank, ritz: _Ritz, block: Floats) -> tuple[Floats, int]:
     """``p(A) @ block`` with a Chebyshev polynomial that is small on the unwanted part of the spectrum.
 
-    The unwanted part is [−weight, lowest guard value]; the three-term recurrence is scaled to be 1 at
-    the largest Ritz value, so it cannot overflow however large γ/λ is.
+    The unwanted part is [−weight, `_Ritz.unwanted`]; the three-term recurrence is scaled to be 1 at the
+    largest Ritz value, so it cannot overflow however large γ/λ is.
     """
-    low, high, top = -abs(operator.weight), ritz.values[-1], ritz.values[0]
+    low, high, top = -abs(operator.weight), ritz.unwanted, ritz.values[0]
     center, half = (high + low) / 2, max((high - low) / 2, np.finfo(float).tiny)
     degree = _degree((ritz.values - center) / half, ritz.n_wanted)
     ratio = half / (top - center)
@@ -178,6 +184,14 @@ class _Ritz:
     residuals: Floats  # n×(wanted + guards): A z − θ z
     norms: Floats
     n_wanted: int
+    others: Floats  # the Ritz values below the guards, falling
+
+    @property
+    def unwanted(self) -> float:
+        """The upper end of the unwanted spectrum: the last guard, or the first value below a tie with the wanted."""
+        lower = np.concatenate([self.values[-1:], self.others])
+        clear = lower[lower < self.values[min(self.n_wanted, self.values.size) - 1] - 10 * self.norms.max()]
+        return float(clear[0] if clear.size else lower[-1])
 
     @property
     def gaps(self) -> Floats:
@@ -216,9 +230,7 @@ class _Ritz:
 class _SearchSpace:
     """An orthonormal basis Q with its images S Q, and the projected operator Qᵀ A Q."""
 
-    def __init__(
-        self, operator: GraphPlusLowRank, n_wanted: int, start: Floats, start_image: Floats | None
-    ) -> None:
+    def __init__(self, operator: GraphPlusLowRank, n_wanted: int, start: Floats, start_image: Floats | None) -> None:
         self.operator = operator
         self.n_wanted = n_wanted
         self.block = max(start.shape[1], n_wanted + max(MIN_GUARDS, n_wanted // 5))
@@ -257,19 +269,19 @@ class _SearchSpace:
         self.width = end
 
     def _rotation(self, n_columns: int) -> tuple[Floats, Floats]:
-        """Ritz values, falling, and the coefficients of their vectors."""
-        small = self.projected[: self.width, : self.width]
-        n_columns = min(n_columns, self.width)
-        values, coefficients = eigh(small, subset_by_index=[self.width - n_columns, self.width - 1])
-        return values[::-1], coefficients[:, ::-1]
+        """All Ritz values, falling, and the coefficients of the first ``n_columns`` Ritz vectors."""
+        values, coefficients = eigh(self.projected[: self.width, : self.width])
+        return values[::-1], coefficients[:, : -n_columns - 1 : -1]
 
     def rayleigh_ritz(self) -> _Ritz:
         """The best approximations to the wanted eigenvectors and guards in the search space."""
-        values, coefficients = self._rotation(self.block)
+        everything, coefficients = self._rotation(self.block)
+        values, others = everything[: self.block], everything[self.block :]
         vectors = self.basis[:, : self.width] @ coefficients
         image = self.images[:, : self.width] @ coefficients
         residuals = self.operator.combine(image, vectors) - vectors * values
-        return _Ritz(vectors, values, image, residuals, np.linalg.norm(residuals, axis=0), self.n_wanted)
+        norms = np.linalg.norm(residuals, axis=0)
+        return _Ritz(vectors, values, image, residuals, norms, self.n_wanted, others)
 
     def _restart(self, n_new: int) -> None:
         """Keep the best Ritz vectors and leave room for what comes."""
@@ -277,7 +289,7 @@ class _SearchSpace:
         values, coefficients = self._rotation(keep)
         self.basis[:, :keep] = self.basis[:, : self.width] @ coefficients
         self.images[:, :keep] = self.images[:, : self.width] @ coefficients
-        self.projected[:keep, :keep] = np.diag(values)
+        self.projected[:keep, :keep] = np.diag(values[:keep])
         self.width = keep
 
 

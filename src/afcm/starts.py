@@ -1,4 +1,4 @@
-"""Where the sweeps begin: spectral, k-means++, random. Random draws happen on the host, so that seeds agree everywhere."""
+"""Where the sweeps begin: spectral, k-means++, random. Draws happen on the host, so that seeds agree everywhere."""
 
 from __future__ import annotations
 
@@ -37,9 +37,7 @@ def one_hot(labels: Integers, n_clusters: int) -> Floats:
     return hard
 
 
-def seeded_centers(
-    points: Any, n_clusters: int, masses: Floats | None, random: np.random.RandomState
-) -> Floats:
+def seeded_centers(points: Any, n_clusters: int, masses: Floats | None, random: np.random.RandomState) -> Floats:
     """k-means++ on at most `SEED_SAMPLE` of the different samples, each with its mass."""
     if points.shape[0] > SEED_SAMPLE:
         sample = np.sort(random.choice(points.shape[0], SEED_SAMPLE, replace=False))
@@ -59,17 +57,18 @@ def spectral_start(
     """
     n_components, labels = graph.components()
     if n_components >= n_clusters:
-        sizes = np.bincount(labels[labels >= 0], weights=graph.volumes[labels >= 0])
+        sizes = np.bincount(labels[labels >= 0], weights=graph.volumes[labels >= 0]).astype(np.float64)
         labels = components.joined(labels, sizes, n_clusters, points, random)
         return null_space(graph, labels, n_clusters), one_hot(labels, n_clusters)
     operator = spectral.GraphPlusLowRank(graph.affinity)
-    block = search_block(graph, n_clusters, random)
+    block = search_block(graph, n_clusters)
     eigen = spectral.leading_eigenvectors(operator, block, n_clusters, angle_tol=START_ANGLE)
     return eigen, one_hot(k_means(unit_rows(eigen.vectors), n_clusters, graph.masses, random), n_clusters)
 
 
-def search_block(graph: Graph, n_clusters: int, random: np.random.RandomState) -> Floats:
-    """Where a first eigen-solve searches: the known null vectors, then random directions."""
+def search_block(graph: Graph, n_clusters: int) -> Floats:
+    """Where a first eigen-solve searches: the known null vectors, then directions drawn from a seed of their own."""
+    random = np.random.RandomState(0)
     n_components, labels = graph.components()
     known = null_space(graph, labels, n_components).vectors[:, :n_clusters]
     width = n_clusters + max(spectral.MIN_GUARDS, n_clusters // 5)
@@ -90,9 +89,7 @@ def unit_rows(vectors: Floats) -> Floats:
     return np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
 
 
-def k_means(
-    points: Floats, n_clusters: int, masses: Floats | None, random: np.random.RandomState
-) -> Integers:
+def k_means(points: Floats, n_clusters: int, masses: Floats | None, random: np.random.RandomState) -> Integers:
     """Labels of the best of several runs of k-means."""
     model = KMeans(n_clusters, n_init=KMEANS_RESTARTS, random_state=random)
     with warnings.catch_warnings():  # fewer distinct rows than clusters is no news here

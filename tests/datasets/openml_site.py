@@ -53,13 +53,9 @@ def site(points, labels):
         "md5_checksum": hashlib.md5(content).hexdigest(),
     }
     answers = {
-        "/data/list/": {
-            "data": {"dataset": [{"did": 7, "name": "made-up", "version": 1, "status": "active"}]}
-        },
+        "/data/list/": {"data": {"dataset": [{"did": 7, "name": "made-up", "version": 1, "status": "active"}]}},
         "/data/features/": {"data_features": {"feature": features}},
-        "/data/qualities/": {
-            "data_qualities": {"quality": [{"name": "NumberOfInstances", "value": str(len(points))}]}
-        },
+        "/data/qualities/": {"data_qualities": {"quality": [{"name": "NumberOfInstances", "value": str(len(points))}]}},
         "/json/data/7": {"data_set_description": description},
     }
     asked = []

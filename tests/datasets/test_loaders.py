@@ -135,9 +135,7 @@ def test_a_download_is_cached_and_used_from_then_on(cache, monkeypatch):
 
 def test_no_network_is_a_missing_file_with_the_reason(cache, monkeypatch):
     monkeypatch.setattr(OPENML, no_network)
-    with pytest.raises(
-        DatasetNotFound, match=r"(?s)'vehicle\.npz'.*The download failed: .*service not known"
-    ):
+    with pytest.raises(DatasetNotFound, match=r"(?s)'vehicle\.npz'.*The download failed: .*service not known"):
         load_dataset("vehicle")
     assert not cache.exists()
 

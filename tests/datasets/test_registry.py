@@ -53,9 +53,7 @@ def test_case_blanks_and_dashes_do_not_matter(spelling):
 
 
 def test_an_unknown_name_gets_the_closest_one_and_the_list():
-    with pytest.raises(
-        ValueError, match=r"name='jafe50' .*did you mean 'jaffe50'\? Known: iris, breast, .*pose29"
-    ):
+    with pytest.raises(ValueError, match=r"name='jafe50' .*did you mean 'jaffe50'\? Known: iris, breast, .*pose29"):
         dataset_info("jafe50")
     with pytest.raises(ValueError, match=r"name='zzzz' is not a known data set\. Known: iris"):
         dataset_info("zzzz")

@@ -49,9 +49,7 @@ class TestEveryIndexOfMemberships:
 
     def test_names_the_row_that_does_not_sum_to_one(self, index):
         short = np.vstack([SOFT[:3], [[0.2, 0.5]]])
-        with pytest.raises(
-            ValueError, match=r"must have rows that sum to 1; row 3 sums to 0.7; normalise the rows"
-        ):
+        with pytest.raises(ValueError, match=r"must have rows that sum to 1; row 3 sums to 0.7; normalise the rows"):
             index(short)
 
     @pytest.mark.parametrize("missing", [np.nan, np.inf])
@@ -62,9 +60,7 @@ class TestEveryIndexOfMemberships:
             index(holed)
 
     def test_names_the_negative_entry(self, index):
-        with pytest.raises(
-            ValueError, match=r"must be nonnegative; entry \(0, 1\) is -0.5; pass memberships"
-        ):
+        with pytest.raises(ValueError, match=r"must be nonnegative; entry \(0, 1\) is -0.5; pass memberships"):
             index([[1.5, -0.5], *SOFT[1:]])
 
     @pytest.mark.parametrize("bad", [[["a", "b"]], csr_array(SOFT), [[1.0], [0.5, 0.5]], [[pd.NA, 1]]])
@@ -78,9 +74,7 @@ class TestEveryIndexOfMemberships:
             index(np.empty(shape))
 
 
-@pytest.mark.parametrize(
-    "index", [lambda X: xie_beni(X, SOFT, [[0.0], [6.0]]), lambda X: fuzzy_silhouette(X, SOFT)]
-)
+@pytest.mark.parametrize("index", [lambda X: xie_beni(X, SOFT, [[0.0], [6.0]]), lambda X: fuzzy_silhouette(X, SOFT)])
 def test_samples_are_checked_too(index):
     with pytest.raises(ValueError, match=r"X must be finite; entry \(1, 0\) is nan"):
         index([[0.0], [np.nan], [5.0], [6.0]])

@@ -98,9 +98,7 @@ class TestEveryHardIndex:
 
     @pytest.mark.parametrize("missing", [float("nan"), None, pd.NA, np.float32("nan")])
     def test_names_the_missing_label(self, index, missing):
-        with pytest.raises(
-            ValueError, match=r"labels_pred must not have missing labels; sample 2 is .*drop it"
-        ):
+        with pytest.raises(ValueError, match=r"labels_pred must not have missing labels; sample 2 is .*drop it"):
             index([0, 1, 1], [0, 1, missing])
 
     def test_refuses_different_lengths(self, index):
@@ -118,7 +116,5 @@ class TestEveryHardIndex:
 
 
 def test_unknown_average_is_named_with_the_known_ones():
-    with pytest.raises(
-        ValueError, match=r"average='mean' is unknown; use one of max, arithmetic, geometric, min"
-    ):
+    with pytest.raises(ValueError, match=r"average='mean' is unknown; use one of max, arithmetic, geometric, min"):
         normalized_mutual_info([0], [0], average="mean")

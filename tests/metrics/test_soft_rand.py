@@ -130,9 +130,7 @@ def test_cost_is_linear_in_the_number_of_samples():
 
 @BOTH
 def test_names_the_partition_at_fault(index):
-    with pytest.raises(
-        ValueError, match=r"second must have rows that sum to 1; row 1 sums to 0.7; normalise"
-    ):
+    with pytest.raises(ValueError, match=r"second must have rows that sum to 1; row 1 sums to 0.7; normalise"):
         index(np.eye(2), [[1, 0], [0.2, 0.5]])
     with pytest.raises(ValueError, match=r"first must have 2 axes; got shape \(2,\); put samples in rows"):
         index([0, 1], np.eye(2))

@@ -63,9 +63,7 @@ def test_entropy_is_never_negative():
 def test_whole_weights_repeat_samples(index, soft, seed):
     counts = np.random.default_rng(seed).integers(0, 4, len(soft))
     assume(counts.any())
-    assert index(soft, sample_weight=counts) == pytest.approx(
-        index(np.repeat(soft, counts, axis=0)), abs=1e-12
-    )
+    assert index(soft, sample_weight=counts) == pytest.approx(index(np.repeat(soft, counts, axis=0)), abs=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -88,9 +86,7 @@ def test_bad_weights_are_named(index, weights, message):
 def test_xie_beni_is_its_double_sum(fit, m):
     X, soft, centers = fit
     compact = sum(
-        u**m * sum((x - v) ** 2)
-        for x, row in zip(X, soft, strict=True)
-        for u, v in zip(row, centers, strict=True)
+        u**m * sum((x - v) ** 2) for x, row in zip(X, soft, strict=True) for u, v in zip(row, centers, strict=True)
     )
     apart = min(sum((v - w) ** 2) for k, v in enumerate(centers) for w in centers[:k])
     assert xie_beni(X, soft, centers, m=m) == pytest.approx(compact / len(X) / apart)

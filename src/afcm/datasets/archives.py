@@ -50,8 +50,7 @@ def read_archive(path: Path, archive: Archive, info: DatasetInfo, *, verify: boo
         return _samples(_arrays(content, shapes, limit), archive, info)
     except UNREADABLE as error:
         raise DatasetCorrupt(
-            f"{path} refused for data set {info.name!r}: {error}. "
-            f"Remove it, or get it again from {info.source}"
+            f"{path} refused for data set {info.name!r}: {error}. Remove it, or get it again from {info.source}"
         ) from error
 
 
@@ -85,9 +84,7 @@ def _content(path: Path, limit: int) -> bytes:
 def _check_sum(content: bytes, expected: str | None) -> None:
     found = hashlib.sha256(content).hexdigest()
     if expected is not None and found != expected:
-        raise ValueError(
-            f"its SHA-256 is {found}, expected {expected} (verify=False accepts a file you made yourself)"
-        )
+        raise ValueError(f"its SHA-256 is {found}, expected {expected} (verify=False accepts a file you made yourself)")
 
 
 def _arrays(content: bytes, shapes: dict[str, Shape], limit: int) -> dict[str, NDArray[Any]]:
@@ -102,13 +99,9 @@ def _check_members(members: list[zipfile.ZipInfo], expected: list[str], limit: i
         raise ValueError(f"it holds the members {names}, expected {expected}")
     for member in members:
         if member.file_size > limit:
-            raise ValueError(
-                f"{member.filename} would unpack to {member.file_size} bytes; it can need {limit} at most"
-            )
+            raise ValueError(f"{member.filename} would unpack to {member.file_size} bytes; it can need {limit} at most")
         if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise ValueError(
-                f"{member.filename} is packed by method {member.compress_type}, not stored or deflated"
-            )
+            raise ValueError(f"{member.filename} is packed by method {member.compress_type}, not stored or deflated")
 
 
 def _array(content: bytes, name: str, expected: Shape) -> NDArray[Any]:

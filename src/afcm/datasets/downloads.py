@@ -42,6 +42,4 @@ def keep(path: Path, samples: Samples) -> None:
     try:
         write_archive(path, samples)
     except OSError as error:
-        warnings.warn(
-            f"the download was not kept in {path}: {error}; it is fetched again next time", stacklevel=4
-        )
+        warnings.warn(f"the download was not kept in {path}: {error}; it is fetched again next time", stacklevel=4)

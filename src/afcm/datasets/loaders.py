@@ -99,9 +99,7 @@ def _read_or_download(
     try:
         samples = downloads.fetch(info)
     except downloads.DOWNLOAD_ERRORS as error:
-        raise DatasetNotFound(
-            f"{_not_found(info, folders, download)}\nThe download failed: {error}"
-        ) from error
+        raise DatasetNotFound(f"{_not_found(info, folders, download)}\nThe download failed: {error}") from error
     downloads.keep(cache_folder() / info.downloaded_copy.file, samples)
     return samples
 

@@ -54,8 +54,7 @@ DATASETS = (
         paper_shape=(699, 10),
         source="https://archive.ics.uci.edu/dataset/15/breast+cancer+wisconsin+original",
         license=CC_BY,
-        notes="With the patient number as column 0, to match the size in the paper's table. "
-        + BREAST_UNKNOWN,
+        notes="With the patient number as column 0, to match the size in the paper's table. " + BREAST_UNKNOWN,
         aliases=("breast10",),
         archive=Archive(
             file="breast.npz",
@@ -238,9 +237,7 @@ def dataset_info(name: str) -> DatasetInfo:
         return known[key]
     close = difflib.get_close_matches(key, known, n=1)
     guess = f"; did you mean {known[close[0]].name!r}?" if close else "."
-    raise ValueError(
-        f"name={name!r} is not a known data set{guess} Known: {', '.join(i.name for i in DATASETS)}"
-    )
+    raise ValueError(f"name={name!r} is not a known data set{guess} Known: {', '.join(i.name for i in DATASETS)}")
 
 
 def _names() -> dict[str, DatasetInfo]:

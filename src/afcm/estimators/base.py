@@ -26,7 +26,7 @@ class SoftClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
 
     def predict(self, X: Any) -> Any:
         """Index of the cluster with the largest membership, for each row of X."""
-        return np.argmax(self.predict_proba(X), axis=1)
+        return hard_labels(self.predict_proba(X))
 
     def predict_proba(self, X: Any) -> Any:
         """Memberships of new samples, n×c; rows sum to 1. The model is not changed."""
@@ -43,25 +43,22 @@ class SoftClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         ``doubt_hard``: hard memberships would come from the model, not from the data, and deserve a warning.
         """
         self.memberships_ = memberships
-        self.labels_ = np.argmax(memberships, axis=1)
+        self.labels_ = hard_labels(memberships)
         self.objective_ = result.state.objective
-        self.gamma_ = result.state.precision
+        if result.state.precision is not None:
+            self.gamma_ = result.state.precision
         self.history_ = result.history
         self.n_iter_ = result.n_iter
         self.converged_ = result.converged
         self.crispness_ = crispness(memberships)
-        self.membership_state_ = membership_state(memberships)
+        self.membership_state_ = self._judged(memberships)
         self._warn(result, doubt_hard)
 
     def _warn(self, result: Result[Any], doubt_hard: bool) -> None:
         name = type(self).__name__
-        if self.membership_state_ == "merged":
-            warnings.warn(
-                f"{name}: all clusters merged, every membership is 1/{self.n_clusters} and the labels mean nothing; "
-                f"{self._merged_advice()}",
-                MergedClustersWarning,
-                stacklevel=4,
-            )
+        merged = self._merged_finding()
+        if merged:
+            warnings.warn(f"{name}: {merged}; {self._merged_advice()}", MergedClustersWarning, stacklevel=4)
         if self.membership_state_ == "hard" and doubt_hard:
             warnings.warn(
                 f"{name}: memberships became hard (gamma_={self.gamma_:.3g}): they are 0 or 1 and tell labels, not "
@@ -77,11 +74,26 @@ class SoftClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
                 stacklevel=4,
             )
 
+    def _judged(self, memberships: Any) -> str:
+        return membership_state(memberships)
+
+    def _merged_finding(self) -> str:
+        """What there is to say about merged clusters, or nothing."""
+        if self.membership_state_ != "merged":
+            return ""
+        return f"all clusters merged, every membership is 1/{self.n_clusters} and the labels mean nothing"
+
     def _merged_advice(self) -> str:
         return "try another init or fewer clusters"
 
     def _hard_advice(self) -> str:
         return "the clusters are points at this scale: use fewer clusters, or read the result as labels"
+
+
+def hard_labels(memberships: Any, block_rows: int = 8192) -> Any:
+    """``argmax_j u_ij`` (the first on ties), by blocks: NumPy's argmax copies what is not in row order."""
+    blocks = range(0, memberships.shape[0], block_rows)
+    return np.concatenate([np.argmax(memberships[start : start + block_rows], axis=1) for start in blocks])
 
 
 def crispness(memberships: Any) -> float:
@@ -98,6 +110,6 @@ def membership_state(memberships: Any) -> str:
     n_clusters = memberships.shape[1]
     if n_clusters == 1:
         return "soft"
-    if np.abs(memberships - 1 / n_clusters).max() < MERGED_TOL:
+    if max(memberships.max() - 1 / n_clusters, 1 / n_clusters - memberships.min()) < MERGED_TOL:
         return "merged"
     return "hard" if memberships.max(axis=1).min() > 1 - HARD_TOL else "soft"

@@ -24,9 +24,9 @@ from afcm.models.plain import PlainProblem
 # Neighbours by default, where there are so many samples.
 DEFAULT_NEIGHBORS = 10
 # λ by default, per sample: λ has the unit of samples, and the graph counts when it is not small against n/2.
-DEFAULT_GRAPH_WEIGHT = 10.0
-# A normalised cut up to this is rounding: the clusters do not touch.
-CLEAN_CUT = 1e-9
+DEFAULT_GRAPH_WEIGHT = 1000.0
+# Clusters that lose no more than this share of their edges to others hardly touch: hard memberships are no surprise.
+CLEAN_CUT = 0.01
 
 
 class AFCM(SoftClusterer):
@@ -49,18 +49,19 @@ class AFCM(SoftClusterer):
     bandwidth : float, default=2.0
         σ of the Gaussian kernel (the paper's value, for min-max scaled data).
     graph_weight : float or "auto", default="auto"
-        λ. Its unit is samples: well below n/2 the graph hardly counts. ``"auto"`` is 10 n.
+        λ. Its unit is samples: well below n/2 the graph hardly counts, and the larger it is the softer the memberships.
+        ``"auto"`` is 1000 n, above which the labels of the paper's data sets hardly change.
     affinity : {"nearest_neighbors", "precomputed"}, default="nearest_neighbors"
         ``"precomputed"``: X is the symmetric matrix of similarities (sparse or dense, its diagonal not used).
     init : {"spectral", "k-means++", "random"} or array, default="spectral"
-        ``"spectral"``: k-means on unit-length rows of the graph's leading eigenvectors. ``"random"``: random memberships,
-        the paper's. An array holds memberships (n_samples × n_clusters) or centres (n_clusters × n_features).
+        ``"spectral"``: k-means on unit-length rows of the graph's leading eigenvectors. ``"random"``: random
+        memberships, the paper's. An array holds memberships (n_samples × n_clusters) or centres (n_clusters × n_features).
     n_init : int, default=1
         Runs from different random starts. The one with the lowest normalised cut of its labels is kept
         (`normalized_cut_`), not the one with the lowest J: J has no lower bound, it goes to −∞ with γ, while the
         cut lies between 0 and c and an empty cluster counts 1.
     max_iter : int, default=100
-    tol : float, default=1e-6
+    tol : float, default=1e-4
         A run stops when no membership changes by more than ``tol``, or J by no more than ``tol``/100 of itself.
     merge_duplicates : bool, default=True
         Identical samples are one node of the graph, with their number as its mass, so that they do not fill
@@ -91,8 +92,8 @@ class AFCM(SoftClusterer):
     crispness_ : float
         0 when every membership is 1/c, 1 when every one is 0 or 1.
     membership_state_ : {"soft", "hard", "merged"}
-        ``"hard"``: all are 0 or 1, with a warning if edges of the graph run between the clusters, so that some samples
-        must be in doubt; ``"merged"``: all are 1/c, with a warning.
+        ``"hard"``: all are 0 or 1, with a warning if many edges of the graph run between the clusters, so that some
+        samples must be in doubt; ``"merged"``: all are 1/c, with a warning.
     n_features_in_, feature_names_in_
 
     Notes
@@ -126,7 +127,7 @@ class AFCM(SoftClusterer):
         init: Any = "spectral",
         n_init: int = 1,
         max_iter: int = 100,
-        tol: float = 1e-6,
+        tol: float = 1e-4,
         merge_duplicates: bool = True,
         random_state: Any = None,
         callback: Callable[[Any], object] | None = None,
@@ -146,9 +147,7 @@ class AFCM(SoftClusterer):
         self.callback = callback
 
     @classmethod
-    def paper(
-        cls, n_clusters: int, *, n_neighbors: int = 5, graph_weight: float = 1e3, **changes: Any
-    ) -> Self:
+    def paper(cls, n_clusters: int, *, n_neighbors: int = 5, graph_weight: float = 1e3, **changes: Any) -> Self:
         """The paper's configuration; scale X to [0, 1] column by column before the fit.
 
         Gaussian kernel with σ = 2 on the k nearest samples (duplicates included), random memberships, γ₀ = 1, at most
@@ -162,6 +161,7 @@ class AFCM(SoftClusterer):
             "bandwidth": 2.0,
             "init": "random",
             "max_iter": 80,
+            "tol": 1e-6,
             "merge_duplicates": False,
         }
         return cls(n_clusters, **(setting | changes))
@@ -184,8 +184,7 @@ class AFCM(SoftClusterer):
         graph = self._build_graph(X)
         problem, states = self._begin(X, graph)
         results = [
-            run(problem, state, max_iter=self.max_iter, tol=self.tol, callback=self.callback)
-            for state in states
+            run(problem, state, max_iter=self.max_iter, tol=self.tol, callback=self.callback) for state in states
         ]
         best = min(results, key=lambda result: self._cut(graph, result))
         self._store_fit(X, graph, problem, best)
@@ -208,17 +207,21 @@ class AFCM(SoftClusterer):
         X = validate_data(self, X, accept_sparse="csr", dtype=DTYPES)
         if self.affinity == "precomputed":
             X = validation.check_affinity(X)
-        elif self.n_neighbors != "auto" and self.n_neighbors >= X.shape[0]:
-            n = X.shape[0]
+            return X
+        n = X.shape[0]
+        if self.n_neighbors != "auto" and self.n_neighbors >= n > 1:
             raise ValueError(
                 f"n_neighbors={self.n_neighbors} must be below n_samples={n}; use at most {n - 1}, or 'auto'"
             )
+        validation.check_span(X)
         return X
 
     def _find_nodes(self, X: Any, weights: Any) -> graphs.Distinct:
         merge = self.merge_duplicates and self.affinity != "precomputed"
         nodes = graphs.distinct(X, weights, merge=merge)
         validation.check_enough_samples(self.n_clusters, X.shape[0], nodes.rows.size)
+        if nodes.rows.size < 2:
+            raise ValueError(f"X has only one sample to learn from (n_samples={X.shape[0]}); a graph needs at least 2")
         return nodes
 
     def _build_graph(self, X: Any) -> graphs.Graph:
@@ -246,12 +249,7 @@ class AFCM(SoftClusterer):
     def _neighbors_of(self, queries: Any, k: int) -> neighbors.Neighbors:
         """One more than k where there is one, for the adaptive kernel."""
         available = self._node_points.shape[0] - (queries is None)
-        if not available:
-            return neighbors.Neighbors(np.zeros((1, 1), dtype=np.intp), np.zeros((1, 1)))
-        with np.errstate(over="ignore", invalid="ignore"):
-            found = neighbors.nearest(self._node_points, min(k + 1, available), queries)
-        validation.check_scale(self._node_points, float(found.squared.max()))
-        return found
+        return neighbors.nearest(self._node_points, min(k + 1, available), queries)
 
     def _weights(self, found: neighbors.Neighbors, k: int) -> Any:
         lists = graphs.neighbor_lists(found, k, float(self.bandwidth), self._scales)
@@ -263,7 +261,7 @@ class AFCM(SoftClusterer):
         masses = graph.masses
         n_samples = float(graph.degrees.size if masses is None else masses.sum())
         weight = DEFAULT_GRAPH_WEIGHT * n_samples if self.graph_weight == "auto" else float(self.graph_weight)
-        block = starts.search_block(graph, self.n_clusters, random)
+        block = starts.search_block(graph, self.n_clusters)
         problem = EmbeddedProblem(graph.affinity, masses, weight, block)
         given = None if isinstance(self.init, str) else self._given_memberships(X)
         n_runs = self.n_init if given is None else 1
@@ -272,9 +270,7 @@ class AFCM(SoftClusterer):
     def _start(self, problem: EmbeddedProblem, graph: graphs.Graph, given: Any, random: Any) -> EmbeddedState:
         if given is not None:
             return problem.with_memberships(given)
-        choices = (
-            ("spectral", "random") if self.affinity == "precomputed" else ("spectral", "k-means++", "random")
-        )
+        choices = ("spectral", "random") if self.affinity == "precomputed" else ("spectral", "k-means++", "random")
         init = validation.check_choice("init", self.init, choices)
         points = None if self.affinity == "precomputed" else self._node_points
         if init == "spectral":
@@ -285,18 +281,14 @@ class AFCM(SoftClusterer):
             return problem.with_memberships(
                 PlainProblem.from_points(points, graph.masses).from_centers(centers).memberships
             )
-        return problem.with_memberships(
-            starts.random_memberships(graph.degrees.size, self.n_clusters, random)
-        )
+        return problem.with_memberships(starts.random_memberships(graph.degrees.size, self.n_clusters, random))
 
     def _given_memberships(self, X: Any) -> Any:
         kind, array = validation.check_init_array(self.init, X.shape[0], self.n_clusters, X.shape[1])
         if kind == "memberships":
             return array[self._nodes.rows]
         if self.affinity == "precomputed" or sp.issparse(X):
-            raise ValueError(
-                "init holds centres; with a precomputed affinity or sparse X give memberships instead"
-            )
+            raise ValueError("init holds centres; with a precomputed affinity or sparse X give memberships instead")
         plain = PlainProblem.from_points(self._node_points, self._nodes.masses)
         return plain.from_centers(array).memberships
 
@@ -304,9 +296,7 @@ class AFCM(SoftClusterer):
         labels = np.argmax(result.state.memberships, axis=1)
         return graphs.normalized_cut(graph, starts.one_hot(labels, self.n_clusters))
 
-    def _store_fit(
-        self, X: Any, graph: graphs.Graph, problem: EmbeddedProblem, best: Result[EmbeddedState]
-    ) -> None:
+    def _store_fit(self, X: Any, graph: graphs.Graph, problem: EmbeddedProblem, best: Result[EmbeddedState]) -> None:
         state = best.state
         self._extension = Extension(
             problem.embedding(state.vectors),
@@ -324,11 +314,11 @@ class AFCM(SoftClusterer):
         self.normalized_cut_ = self._cut(graph, best)
         self.n_components_ = graph.components()[0]
         self.eigen_residual_ = state.eigen_residual
-        self._store_run(best, memberships, doubt_hard=self.normalized_cut_ > CLEAN_CUT)
+        self._store_run(best, memberships, doubt_hard=self.normalized_cut_ > CLEAN_CUT * self.n_clusters)
         if not state.eigen_converged:
             warnings.warn(
-                f"AFCM: the eigen-solver stopped with a relative residual of {state.eigen_residual:.3g}; the embedding may "
-                "be inaccurate: use more n_neighbors",
+                f"AFCM: the eigen-solver stopped with a relative residual of {state.eigen_residual:.3g}; the embedding "
+                "may be inaccurate: use more n_neighbors",
                 NotConvergedWarning,
                 stacklevel=3,
             )
@@ -380,7 +370,8 @@ class AFCM(SoftClusterer):
 
         With ``affinity="precomputed"`` X holds the similarities to the fitted samples (n_new × n_samples).
         """
-        memberships = self._extension.memberships_of(self._placed(X))
+        embedding = self._placed(X)
+        memberships = self._extension.memberships_of(embedding)
         return memberships.astype(self.memberships_.dtype, copy=False)
 
     def _merged_advice(self) -> str:

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import validate_data
 
-from afcm import starts, updates
-from afcm.alternating import run
+from afcm import updates
 from afcm.estimators import validation
-from afcm.estimators.base import DTYPES, SoftClusterer
-from afcm.graph import distinct
-from afcm.models.plain import PlainProblem, PlainState
+from afcm.estimators.centers import CenterClusterer
+from afcm.models.plain import PlainProblem
 
 
-class PlainAFCM(SoftClusterer):
+class PlainAFCM(CenterClusterer):
     """Fuzzy c-means that learns its own fuzziness (the paper's Algorithm 2).
 
     Entropy-regularised fuzzy c-means whose precision γ is estimated with the centres. The same thing seen as a
@@ -85,88 +82,22 @@ class PlainAFCM(SoftClusterer):
         random_state: Any = None,
         callback: Callable[[Any], object] | None = None,
     ) -> None:
-        self.n_clusters = n_clusters
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.callback = callback
+        super().__init__(
+            n_clusters,
+            init=init,
+            n_init=n_init,
+            max_iter=max_iter,
+            tol=tol,
+            random_state=random_state,
+            callback=callback,
+        )
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn centres, γ and memberships.
-
-        Parameters
-        ----------
-        X : array (n_samples, n_features)
-        y : ignored
-        sample_weight : array (n_samples,), optional
-            Weight 0 is as if the sample were absent, weight 2 as if it were there twice.
-        """
-        n_clusters = validation.check_integer("n_clusters", self.n_clusters)
-        max_iter = validation.check_integer("max_iter", self.max_iter)
-        tol = validation.check_real("tol", self.tol)
-        X = validate_data(self, X, dtype=DTYPES)
-        weights = validation.check_sample_weight(sample_weight, X.shape[0])
-        problem = self._problem(X, weights, n_clusters)
-        results = [
-            run(problem, state, max_iter=max_iter, tol=tol, callback=self.callback)
-            for state in self._starts(problem, n_clusters)
-        ]
-        best = min(results, key=lambda result: result.state.objective)
-        self.cluster_centers_ = best.state.centers
-        capped = best.state.precision >= problem.largest_precision
-        self._store_run(best, best.state.memberships, doubt_hard=capped)
-        return self
-
-    def _problem(self, X: Any, weights: Any, n_clusters: int) -> PlainProblem:
-        validation.check_enough_samples(n_clusters, X.shape[0], distinct(X, weights).rows.size)
-        masses = None if weights is None else weights.astype(X.dtype)
-        with np.errstate(over="ignore", invalid="ignore"):
-            problem = PlainProblem.from_points(X, masses)
-        validation.check_scale(X, problem.total_scatter)
-        return problem
-
-    def _starts(self, problem: PlainProblem, n_clusters: int) -> list[PlainState]:
-        X = problem.points
-        if not isinstance(self.init, str):
-            kind, array = validation.check_init_array(self.init, X.shape[0], n_clusters, X.shape[1])
-            array = array.astype(X.dtype)
-            given = problem.from_memberships(array) if kind == "memberships" else problem.from_centers(array)
-            return [given]
-        init = validation.check_choice("init", self.init, ("k-means++", "random"))
-        random = check_random_state(self.random_state)
-        return [self._random_start(problem, init, n_clusters, random) for _ in range(self._n_runs())]
-
-    @staticmethod
-    def _random_start(problem: PlainProblem, init: str, n_clusters: int, random: Any) -> PlainState:
-        X = problem.points
-        if init == "random":
-            return problem.from_memberships(
-                starts.random_memberships(X.shape[0], n_clusters, random).astype(X.dtype)
-            )
-        return problem.from_centers(starts.seeded_centers(X, n_clusters, problem.masses, random))
-
-    def _n_runs(self) -> int:
-        if isinstance(self.n_init, str):
-            validation.check_choice("n_init", self.n_init, ("auto",))
-            return 5
-        return validation.check_integer("n_init", self.n_init)
-
-    def predict_proba(self, X: Any) -> Any:
-        """Memberships of new samples, n×c; rows sum to 1. The model is not changed."""
-        return updates.memberships(self._costs(X), self.gamma_)
-
-    def transform(self, X: Any) -> Any:
-        """Distances to the centres, n×c (as `sklearn.cluster.KMeans.transform`)."""
-        return np.sqrt(self._costs(X))
-
-    def _costs(self, X: Any) -> Any:
-        return updates.squared_distances(self._validated_new(X), self.cluster_centers_)
+    def _problem(self, X: Any, masses: Any = None) -> PlainProblem:
+        return PlainProblem(X, masses)
 
     def score_samples(self, X: Any) -> Any:
         """Log-density of each sample under the equivalent mixture."""
-        costs = self._costs(X)
+        costs = updates.squared_distances(self._validated_new(X), self.cluster_centers_)
         constant = 0.5 * self.n_features_in_ * math.log(self.gamma_ / math.pi) - math.log(costs.shape[1])
         return constant - updates.free_energies(costs, self.gamma_)
 
@@ -192,12 +123,3 @@ class PlainAFCM(SoftClusterer):
         labels = np.sort(random.randint(self.cluster_centers_.shape[0], size=n))
         noise = random.standard_normal((n, self.n_features_in_)) / math.sqrt(2 * self.gamma_)
         return self.cluster_centers_[labels] + noise, labels
-
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.cluster_centers_.shape[0])
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 from collections.abc import Collection
 from typing import Any
@@ -30,7 +31,7 @@ def check_integer(name: str, value: object, *, least: int = 1) -> int:
 def check_real(name: str, value: object, *, positive: bool = False) -> float:
     """A finite number, not negative (or positive)."""
     bound = "positive" if positive else "at least 0"
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not np.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not math.isfinite(value):
         raise ValueError(f"{name}={value!r} must be a finite number, {bound}")
     if value < 0 or (positive and value == 0):
         raise ValueError(f"{name}={value!r} must be {bound}")
@@ -65,15 +66,11 @@ def check_sample_weight(sample_weight: Any, n_samples: int) -> Floats | None:
     if weights.ndim == 0:
         weights = np.full(n_samples, weights)
     if weights.shape != (n_samples,):
-        raise ValueError(
-            f"sample_weight has shape {weights.shape}, expected ({n_samples},): one weight per sample"
-        )
+        raise ValueError(f"sample_weight has shape {weights.shape}, expected ({n_samples},): one weight per sample")
     if not np.isfinite(weights).all() or (weights < 0).any():
         raise ValueError("sample_weight must be finite and not negative; give weight 0 to leave a sample out")
     if not weights.sum() > 0:
-        raise ValueError(
-            "sample_weight is zero for every sample; give at least n_clusters samples a positive weight"
-        )
+        raise ValueError("sample_weight is zero for every sample; give at least n_clusters samples a positive weight")
     return weights
 
 
@@ -81,9 +78,7 @@ def check_memberships(init: Floats) -> Floats:
     """Given memberships: finite, non-negative, rows that sum to 1."""
     sums = init.sum(axis=1)
     if not np.isfinite(init).all() or (init < 0).any():
-        raise ValueError(
-            "init holds memberships that are negative, NaN or infinite; give numbers from 0 to 1"
-        )
+        raise ValueError("init holds memberships that are negative, NaN or infinite; give numbers from 0 to 1")
     worst = int(np.argmax(np.abs(sums - 1)))
     if abs(sums[worst] - 1) > ROW_SUM_TOL:
         raise ValueError(
@@ -144,3 +139,34 @@ def check_scale(X: Any, total_scatter: float) -> None:
         f"X has values up to {size:.3g} in size: squared distances {fault} in {X.dtype}; rescale X, for example with "
         "sklearn.preprocessing.StandardScaler"
     )
+
+
+def count_distinct(X: Any, weights: Floats | None, enough: int) -> int:
+    """Different samples of positive weight, counted no further than ``enough``: a few rows tell."""
+    seen, step = X[:0], max(enough, 1024)
+    for start in range(0, X.shape[0], step):
+        rows = slice(start, start + step)
+        block = X[rows] if weights is None else X[rows][weights[rows] > 0]
+        seen = np.unique(np.concatenate([seen, block]) + 0.0, axis=0)
+        if seen.shape[0] >= enough:
+            return enough
+    return int(seen.shape[0])
+
+
+def check_exponent(name: str, value: object) -> float:
+    """Bezdek's m: a finite number above 1."""
+    exponent = check_real(name, value, positive=True)
+    if exponent <= 1:
+        raise ValueError(
+            f"{name}={value!r} must be above 1; use for example 1.1, or sklearn.cluster.KMeans for hard labels"
+        )
+    return exponent
+
+
+def check_span(X: Any) -> None:
+    """`check_scale` from the ranges of the columns, before any distance is taken (sparse X: from its entries)."""
+    with np.errstate(over="ignore"):
+        span = np.asarray(abs(X).max(axis=0).todense() if sp.issparse(X) else np.ptp(X, axis=0), dtype=np.float64)
+        reach = float(np.sum(span * span))
+    if not np.isfinite(reach) or (reach == 0 and span.any()):
+        check_scale(X, reach)

@@ -18,9 +18,7 @@ def as_floats(value: ArrayLike, name: str, *, ndim: int) -> FloatArray:
     try:
         array = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"{name} must be a dense array of numbers; got {type(value).__name__}: {error}"
-        ) from error
+        raise ValueError(f"{name} must be a dense array of numbers; got {type(value).__name__}: {error}") from error
     if array.ndim != ndim:
         way_out = "put samples in rows and features or clusters in columns" if ndim == 2 else "flatten it"
         raise ValueError(f"{name} must have {ndim} axes; got shape {array.shape}; {way_out}")
@@ -33,9 +31,7 @@ def as_floats(value: ArrayLike, name: str, *, ndim: int) -> FloatArray:
 def as_memberships(value: ArrayLike, name: str = "memberships") -> FloatArray:
     """Return `value` as an n × c matrix of nonnegative rows that sum to 1."""
     memberships = as_floats(value, name, ndim=2)
-    _refuse(
-        memberships < -TOLERANCE, memberships, f"{name} must be nonnegative", "pass memberships, not scores"
-    )
+    _refuse(memberships < -TOLERANCE, memberships, f"{name} must be nonnegative", "pass memberships, not scores")
     sums = memberships.sum(axis=1)
     wrong = np.flatnonzero(np.abs(sums - 1.0) > TOLERANCE)
     if wrong.size:
@@ -54,9 +50,7 @@ def as_weights(value: ArrayLike | None, n_samples: int) -> FloatArray:
     same_length("sample_weight", len(weights), "memberships", n_samples)
     _refuse(weights < 0, weights, "sample_weight must be nonnegative", "set unwanted samples to 0")
     if not weights.any():
-        raise ValueError(
-            "sample_weight must have a positive sum; all weights are 0; keep one sample at least"
-        )
+        raise ValueError("sample_weight must have a positive sum; all weights are 0; keep one sample at least")
     return weights
 
 

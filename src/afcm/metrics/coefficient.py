@@ -38,9 +38,7 @@ def partition_coefficient(memberships: ArrayLike, *, sample_weight: ArrayLike | 
     return float(np.average((memberships**2).sum(axis=1), weights=weights))
 
 
-def normalized_partition_coefficient(
-    memberships: ArrayLike, *, sample_weight: ArrayLike | None = None
-) -> float:
+def normalized_partition_coefficient(memberships: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
     """Partition coefficient on a scale from 0 (uniform) to 1 (hard): (c·PC − 1) / (c − 1).
 
     The plain coefficient falls as clusters are added; this one can be compared across their number.

@@ -7,9 +7,7 @@ from scipy.spatial.distance import cdist
 from afcm.metrics._checks import FloatArray, IntArray, as_floats, as_memberships, at_least, same_length
 
 
-def fuzzy_silhouette(
-    X: ArrayLike, memberships: ArrayLike, *, alpha: float = 1.0, block_size: int = 1024
-) -> float:
+def fuzzy_silhouette(X: ArrayLike, memberships: ArrayLike, *, alpha: float = 1.0, block_size: int = 1024) -> float:
     """Mean crisp silhouette weighted by (largest − second largest membership)^alpha.
 
     Labels are the largest memberships, the first on ties. A sample alone in its cluster has silhouette 0,

@@ -7,7 +7,7 @@ Rows of ``embedding`` are scaled so that ``Zᵀ M Z = I`` over the samples' mass
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -101,7 +101,3 @@ class EmbeddedProblem:
     def with_memberships(self, memberships: Any) -> EmbeddedState:
         """The paper's start: memberships and γ = 1; V and Z are computed before they are used."""
         return EmbeddedState(memberships, FIRST_PRECISION)
-
-    def restarted(self, state: EmbeddedState, memberships: Any) -> EmbeddedState:
-        """The same embedding with other memberships."""
-        return replace(state, memberships=memberships)

@@ -47,6 +47,4 @@ def inverse_spectrum(problem: Any, state: Any) -> Any:
     totals = updates.cluster_totals(state.memberships, problem.masses)
     graph_part = state.vectors.T @ state.smoothed
     membership_part = state.centers.T @ (totals[:, None] * state.centers)
-    return np.linalg.pinv(
-        problem.graph_weight * graph_part + state.precision * membership_part, hermitian=True
-    )
+    return np.linalg.pinv(problem.graph_weight * graph_part + state.precision * membership_part, hermitian=True)

@@ -1,0 +1,145 @@
+"""One sweep of coordinate descent, sample after sample: for Numba and for NumPy, with the same labels.
+
+The scalar loops are compiled where Numba is installed and there is enough to do; the vectorised ones use the
+equations and look for the next sample that moves. All change their last arguments in place.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from afcm.baselines import equations
+from afcm.baselines.equations import TIE, Floats, Integers
+
+Sweep = TypeVar("Sweep", bound=Callable[..., None])
+
+# Fewer elementary steps a sweep than this are done before Numba is imported.
+WORTH_COMPILING = 200_000
+# Samples looked at together by the vectorised sweep.
+BLOCK_ROWS = 256
+
+
+def fastest(scalar: Sweep, vectorised: Sweep, n_steps: int) -> Sweep:
+    """The compiled loop if there is Numba and work for it, else the vectorised one."""
+    loop = compiled(scalar) if n_steps >= WORTH_COMPILING else None
+    return vectorised if loop is None else loop
+
+
+@functools.cache
+def compiled(loop: Callable[..., None]) -> Any:
+    """The loop as machine code, kept on disk where that can be written; None without Numba."""
+    try:
+        from numba import njit
+    except ImportError:
+        return None
+    options: dict[str, Any] = {"nogil": True, "fastmath": {"reassoc", "contract"}}  # sums of d terms in any order: SIMD
+    try:
+        return njit(loop, cache=True, **options)
+    except RuntimeError:  # no folder to keep it in
+        return njit(loop, **options)
+
+
+def hartigan_scalar(points: Floats, labels: Integers, centers: Floats, sizes: Integers) -> None:
+    """CDKM: `equations.move_costs` and `equations.cheapest_moves`, sample by sample."""
+    n_samples, n_features = points.shape
+    for i in range(n_samples):
+        own, target, best = labels[i], labels[i], 0.0
+        if sizes[own] == 1:
+            continue
+        for step in range(-1, sizes.size):  # the own cluster first
+            k = own if step < 0 else step
+            if step == own:
+                continue
+            squared = 0.0
+            for f in range(n_features):
+                squared += (points[i, f] - centers[k, f]) ** 2
+            if step < 0:
+                best = squared * sizes[k] / (sizes[k] - 1) * (1 - TIE)
+            elif squared * (sizes[k] / (sizes[k] + 1)) < best:
+                best, target = squared * (sizes[k] / (sizes[k] + 1)), k
+        if target != own:
+            for f in range(n_features):
+                centers[own, f] -= (points[i, f] - centers[own, f]) / (sizes[own] - 1)
+                centers[target, f] += (points[i, f] - centers[target, f]) / (sizes[target] + 1)
+            sizes[own] -= 1
+            sizes[target] += 1
+            labels[i] = target
+
+
+def hartigan_vectorised(points: Floats, labels: Integers, centers: Floats, sizes: Integers) -> None:
+    """The same in blocks of rows: find the first that moves, move it, measure its two clusters again, go on."""
+    for start in range(0, points.shape[0], BLOCK_ROWS):
+        block, tags = points[start : start + BLOCK_ROWS], labels[start : start + BLOCK_ROWS]
+        squared = difference_squares(block, centers)
+        first = 0
+        while first < tags.size:
+            targets = equations.cheapest_moves(equations.move_costs(squared[first:], sizes, tags[first:]), tags[first:])
+            moving = np.flatnonzero(targets != tags[first:])
+            if not moving.size:
+                break
+            i, pair = first + moving[0], [tags[first + moving[0]], targets[moving[0]]]
+            centers[pair] += (block[i] - centers[pair]) / np.array([[1 - sizes[pair[0]]], [sizes[pair[1]] + 1]])
+            sizes[pair] += [-1, 1]
+            tags[i] = pair[1]
+            first = i + 1
+            squared[first:, pair] = difference_squares(block[first:], centers[pair])
+
+
+def difference_squares(points: Floats, centers: Floats) -> Floats:
+    """``d²_ij`` from differences: no digits lost, for few rows."""
+    differences = points[:, None, :] - centers
+    return np.einsum("ijk,ijk->ij", differences, differences)
+
+
+class Gram(NamedTuple):
+    """``G = Bᵀ B`` in CSR form, and its diagonal."""
+
+    offsets: Integers
+    columns: Integers
+    values: Floats
+    weights: Floats
+
+
+def anchors_scalar(gram: Gram, links: Floats, squares: Floats, sizes: Integers, labels: Integers) -> None:
+    """FCAG: `equations.move_losses` and `equations.cheapest_moves`, anchor by anchor."""
+    for i in range(labels.size):
+        own, weight = labels[i], gram.weights[i]
+        if sizes[own] == 1:
+            continue
+        rest = max(squares[own] - 2 * links[i, own] + weight, 0.0)
+        best, target = (math.sqrt(squares[own]) - math.sqrt(rest)) * (1 + TIE), own
+        for k in range(sizes.size):
+            gain = math.sqrt(squares[k] + 2 * links[i, k] + weight) - math.sqrt(squares[k])
+            if k != own and gain > best:
+                best, target = gain, k
+        if target != own:
+            squares[own] = rest
+            squares[target] += 2 * links[i, target] + weight
+            for e in range(gram.offsets[i], gram.offsets[i + 1]):
+                links[gram.columns[e], own] -= gram.values[e]
+                links[gram.columns[e], target] += gram.values[e]
+            sizes[own] -= 1
+            sizes[target] += 1
+            labels[i] = target
+
+
+def anchors_vectorised(gram: Gram, links: Floats, squares: Floats, sizes: Integers, labels: Integers) -> None:
+    """The same, one anchor and all its clusters at a time."""
+    for i in range(labels.size):
+        here, own, weight = slice(i, i + 1), labels[i], gram.weights[i]
+        losses = equations.move_losses(squares, links[here], gram.weights[here], sizes, labels[here])
+        target = equations.cheapest_moves(losses, labels[here])[0]
+        if target != own:
+            squares[own] = max(squares[own] - 2 * links[i, own] + weight, 0.0)
+            squares[target] += 2 * links[i, target] + weight
+            entries = slice(gram.offsets[i], gram.offsets[i + 1])
+            links[gram.columns[entries], own] -= gram.values[entries]
+            links[gram.columns[entries], target] += gram.values[entries]
+            sizes[own] -= 1
+            sizes[target] += 1
+            labels[i] = target

@@ -1,0 +1,167 @@
+"""What the clusterers have in common whose clusters are their centres: validate → starts → runs → attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import validate_data
+
+from afcm import family, starts, updates
+from afcm.alternating import STOP_RULES, run
+from afcm.estimators import validation
+from afcm.estimators.base import DTYPES, MERGED_TOL, SoftClusterer
+from afcm.models.centers import CenterProblem, CenterState, Precision
+from afcm.models.plain import total_scatter
+
+# Runs from random starts, unless the user says how many.
+DEFAULT_RUNS = 5
+# Rounding moves memberships by so many machine epsilons from sweep to sweep (measured: up to 20 in float32).
+MEMBERSHIP_ROUNDING = 64
+
+
+class CenterClusterer(SoftClusterer):
+    """Sweeps of a `CenterProblem` from several starts; the lowest objective wins."""
+
+    cluster_centers_: Any
+    gamma_: float
+    stop: str = "either"
+
+    def __init__(
+        self,
+        n_clusters: int,
+        *,
+        init: Any,
+        n_init: int | str,
+        max_iter: int,
+        tol: float,
+        random_state: Any,
+        callback: Callable[[Any], object] | None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.callback = callback
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn centres and memberships.
+
+        Parameters
+        ----------
+        X : array (n_samples, n_features)
+        y : ignored
+        sample_weight : array (n_samples,), optional
+            Weight 0 is as if the sample were absent, weight 2 as if it were there twice.
+        """
+        self._check_parameters()
+        X = validate_data(self, X, dtype=DTYPES)
+        masses = self._checked_masses(X, sample_weight)
+        random = check_random_state(self.random_state)
+        self._prepare(X, masses, random)
+        problem = self._problem(X, masses)
+        how = {"max_iter": self.max_iter, "tol": self._tol(X.dtype), "stop": STOP_RULES[self.stop]}
+        results = [
+            run(problem, problem.at(*start), callback=self.callback, **how) for start in self._starts(problem, random)
+        ]
+        best = min(results, key=lambda result: result.state.objective)
+        self.cluster_centers_ = best.state.centers
+        self._variance = problem.total_scatter / problem.mass
+        self._store_run(best, best.state.memberships, doubt_hard=problem.capped(best.state.precision))
+        return self
+
+    def _check_parameters(self) -> None:
+        validation.check_integer("n_clusters", self.n_clusters)
+        validation.check_integer("max_iter", self.max_iter)
+        validation.check_real("tol", self.tol)
+        validation.check_choice("stop", self.stop, STOP_RULES)
+
+    def _tol(self, dtype: Any) -> float:
+        """``tol``, but memberships need not stand stiller than rounding lets them."""
+        least = MEMBERSHIP_ROUNDING * float(np.finfo(dtype).eps) if self.stop == "memberships" else 0.0
+        return max(float(self.tol), least)
+
+    def _checked_masses(self, X: Any, sample_weight: Any) -> Any:
+        weights = validation.check_sample_weight(sample_weight, X.shape[0])
+        n_distinct = validation.count_distinct(X, weights, max(self.n_clusters, 2))
+        validation.check_enough_samples(self.n_clusters, X.shape[0], n_distinct)
+        if n_distinct < 2:
+            raise ValueError(
+                f"X has no two different samples (n_samples={X.shape[0]}) of positive weight; give at least two"
+            )
+        masses = None if weights is None else weights.astype(X.dtype)
+        with np.errstate(over="ignore", invalid="ignore"):
+            validation.check_scale(X, total_scatter(X, masses))
+        return masses
+
+    def _problem(self, X: Any, masses: Any = None) -> CenterProblem:
+        """The model for these samples, to fit or to predict."""
+        raise NotImplementedError
+
+    def _prepare(self, X: Any, masses: Any, random: np.random.RandomState) -> None:
+        """Fix what `_problem` needs and only the fit knows."""
+
+    def _starts(self, problem: CenterProblem, random: np.random.RandomState) -> Iterator[tuple[Any, Precision]]:
+        """Centres (and γ) to start from, one run at a time."""
+        if not isinstance(self.init, str):
+            yield self._given_start(problem)
+            return
+        validation.check_choice("init", self.init, ("k-means++", "random"))
+        for _ in range(self._n_runs()):
+            yield self._random_start(problem, random)
+
+    def _given_start(self, problem: CenterProblem) -> tuple[Any, Precision]:
+        n, d = problem.points.shape
+        kind, array = validation.check_init_array(self.init, n, self.n_clusters, d)
+        array = array.astype(problem.points.dtype, copy=False)
+        return problem.start(array) if kind == "memberships" else (array, problem.first_precision(array))
+
+    def _random_start(self, problem: CenterProblem, random: np.random.RandomState) -> tuple[Any, Precision]:
+        X = problem.points
+        if self.init == "random":
+            memberships = starts.random_memberships(X.shape[0], self.n_clusters, random)
+            return problem.start(memberships.astype(X.dtype, copy=False))
+        centers = starts.seeded_centers(X, self.n_clusters, problem.masses, random)
+        return centers, problem.first_precision(centers)
+
+    def _n_runs(self) -> int:
+        if isinstance(self.n_init, str):
+            validation.check_choice("n_init", self.n_init, ("auto",))
+            return DEFAULT_RUNS
+        return validation.check_integer("n_init", self.n_init)
+
+    def _judged(self, memberships: Any) -> str:
+        """Also merged when all centres coincide: then 1/c is where the memberships are going."""
+        merged = self.n_clusters > 1 and self._n_different_centers() == 1
+        return "merged" if merged else super()._judged(memberships)
+
+    def _n_different_centers(self) -> int:
+        """Centres that do not coincide with one before them."""
+        costs = updates.squared_distances(self.cluster_centers_, self.cluster_centers_)
+        close = np.tril(costs <= MERGED_TOL**2 * self._variance, k=-1)
+        return self.n_clusters - int(close.any(axis=1).sum())
+
+    def predict_proba(self, X: Any) -> Any:
+        """Memberships of new samples, n×c; rows sum to 1. The model is not changed."""
+        return self._state_of(X).memberships
+
+    def _state_of(self, X: Any, masses: Any = None) -> CenterState:
+        """The fitted centres (and γ) with other samples."""
+        return self._problem(self._validated_new(X), masses).at(self.cluster_centers_, getattr(self, "gamma_", None))
+
+    def transform(self, X: Any) -> Any:
+        """Distances to the centres, n×c (as `sklearn.cluster.KMeans.transform`)."""
+        return family.distances(self._validated_new(X), self.cluster_centers_)
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.cluster_centers_.shape[0])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

@@ -1,0 +1,323 @@
+"""`GeneralizedGaussianMixture`, the scikit-learn face of `afcm.models.mixture`."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from afcm import mggd
+from afcm.alternating import Iteration, Result, run
+from afcm.estimators import mixture_starts, validation
+from afcm.estimators.base import DTYPES, SoftClusterer
+from afcm.exceptions import AFCMWarning
+from afcm.graph import Distinct, distinct
+from afcm.models.mixture import (
+    MixtureProblem,
+    MixtureState,
+    Parameters,
+    draws,
+    likelihood_still,
+    log_densities,
+    log_weights,
+    squared_distances,
+)
+from afcm.models.plain import total_scatter
+from afcm.scatters import STRUCTURES, SingularScatterError
+
+INITS = ("k-means", "k-means++", "random")
+
+
+class GeneralizedGaussianMixture(SoftClusterer):
+    """Mixture of multivariate generalised Gaussians (the paper's proposition 1).
+
+    Component j has the density ``C |Σ_j|^{-1/2} exp(−m y^β)`` with ``y = (x − v_j)ᵀ Σ_j⁻¹ (x − v_j)``. The shape β says
+    how heavy the tails are: 1 is the Gaussian, 1/2 the Laplace-like, large values are flat with sharp edges. It is
+    learned with the rest by generalised EM, so a few far samples need not spoil centres and scatters.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of components.
+    covariance_type : {"full", "tied", "diag", "spherical", "identity"}, default="full"
+        As in `sklearn.mixture.GaussianMixture`. ``"identity"`` is the paper's simplification Σ = I, where
+        the scale m is learned instead: `PlainAFCM` with mixing weights and a shape.
+    shape : "learn" or float, default="learn"
+        β, or a number from 0.05 to 20 to fix it. ``shape=1`` is the Gaussian mixture. Below 1/2 every sample is a
+        peak of the likelihood for a centre: with few samples and far outliers the learned β may run to 0.05,
+        which is said in a warning.
+    shared_shape : bool, default=True
+        One β for all components (the paper), or one for each.
+    init : {"k-means", "k-means++", "random"} or array, default="k-means"
+        ``"random"`` draws random memberships. An array holds memberships (n_samples × n_clusters), or centres
+        (n_clusters × n_features) of which each sample takes the nearest.
+    n_init : int, default=1
+        Runs from different random starts; the one with the lowest objective is kept. A given array makes one run.
+    max_iter : int, default=500
+    tol : float, default=1e-6
+        A run stops when J changes by no more than ``tol``/100 of itself.
+    reg_covar : float, default=1e-6
+        The smallest variance a component may have in any direction. It bounds J, and changes nothing as long as the
+        variances are larger (`sklearn.mixture.GaussianMixture` adds it to every variance instead).
+    random_state : int, RandomState or None, default=None
+    callback : callable, optional
+        Called after each sweep with an `afcm.alternating.Iteration`.
+
+    Attributes
+    ----------
+    weights_ : array (n_clusters,)
+    cluster_centers_ : array (n_clusters, n_features)
+        Also called ``means_``.
+    scatters_ : array
+        The scatter matrices Σ_j, which are not covariances unless β = 1; shaped as in
+        `sklearn.mixture.GaussianMixture` (``"identity"``: ones).
+    covariances_ : array
+        ``m^{−1/β} Γ((d+2)/(2β)) / (d Γ(d/(2β))) Σ_j``, the covariances of the components; shaped like
+        ``scatters_``, and one per component where β differs.
+    shape_ : float or array (n_clusters,)
+        β; an array if each component learned its own.
+    scale_ : float
+        m. It is redundant with the size of Σ and therefore 1/2 (the Gaussian's) unless
+        ``covariance_type="identity"``.
+    gamma_ : float
+        The same number: AFCM's γ is the mixture's m.
+    memberships_ : array (n_samples, n_clusters)
+    labels_ : array (n_samples,)
+        ``argmax`` of the memberships.
+    objective_ : float
+        J of proposition 1, the negative log-likelihood of the (weighted) samples.
+    history_ : dict of arrays
+        ``objective``, ``gamma``, ``membership_change`` and ``shape`` (n_iter, or n_iter × n_clusters) after each sweep.
+    n_iter_ : int
+    converged_ : bool
+    crispness_ : float
+        0 when every membership is 1/c, 1 when every one is 0 or 1.
+    membership_state_ : {"soft", "hard", "merged"}
+    n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from afcm import GeneralizedGaussianMixture
+    >>> X = load_iris().data
+    >>> model = GeneralizedGaussianMixture(n_clusters=3, covariance_type="tied", random_state=0).fit(X)
+    >>> model.memberships_.shape
+    (150, 3)
+    >>> print(f"{model.shape_:.2f}")
+    0.61
+    >>> draws, components = model.sample(5, random_state=0)
+    >>> draws.shape
+    (5, 4)
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        covariance_type: str = "full",
+        shape: float | str = "learn",
+        shared_shape: bool = True,
+        init: Any = "k-means",
+        n_init: int = 1,
+        max_iter: int = 500,
+        tol: float = 1e-6,
+        reg_covar: float = 1e-6,
+        random_state: Any = None,
+        callback: Callable[[Any], object] | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.covariance_type = covariance_type
+        self.shape = shape
+        self.shared_shape = shared_shape
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.reg_covar = reg_covar
+        self.random_state = random_state
+        self.callback = callback
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn weights, centres, scatters, shape and memberships.
+
+        Parameters
+        ----------
+        X : array (n_samples, n_features)
+        y : ignored
+        sample_weight : array (n_samples,), optional
+            Weight 0 is as if the sample were absent, weight 2 as if it were there twice.
+        """
+        self._check_parameters()
+        X = validate_data(self, X, dtype=DTYPES)
+        weights = validation.check_sample_weight(sample_weight, X.shape[0])
+        samples = distinct(X, weights)
+        validation.check_enough_samples(self.n_clusters, X.shape[0], samples.rows.size)
+        if samples.rows.size == 1:
+            raise ValueError(
+                f"X has only one sample to learn a scatter from (n_samples={X.shape[0]}); use at least two"
+            )
+        origin, problem = self._problem(X, samples)
+        try:
+            runs = [self._run(problem, start) for start in self._starts(X, weights, samples, problem)]
+        except SingularScatterError as error:
+            raise ValueError(self._singular_advice(error)) from error
+        best, shapes = min(runs, key=lambda run: run[0].state.objective)
+        self._store_parameters(best.state.parameters, origin)
+        self._store_run(best, self.predict_proba(X), doubt_hard=False)
+        self.history_["shape"] = shapes if np.ndim(self.shape_) else shapes[:, 0]
+        self._warn_of_needles()
+        return self
+
+    def _warn_of_needles(self) -> None:
+        if self._learns_shape() and np.min(self.shape_) <= mggd.SHAPE_BOUNDS[0]:
+            warnings.warn(
+                f"{type(self).__name__}: the learned shape ran to its lower bound {mggd.SHAPE_BOUNDS[0]}: the density "
+                "is a needle and its centres sit on single samples; fix shape (0.5 still has heavy tails), or use "
+                "fewer clusters or more samples",
+                AFCMWarning,
+                stacklevel=3,
+            )
+
+    def _check_parameters(self) -> None:
+        for name in ("n_clusters", "n_init", "max_iter"):
+            validation.check_integer(name, getattr(self, name))
+        validation.check_real("tol", self.tol)
+        validation.check_real("reg_covar", self.reg_covar)
+        validation.check_choice("covariance_type", self.covariance_type, STRUCTURES)
+        if isinstance(self.init, str):
+            validation.check_choice("init", self.init, INITS)
+        if self.shared_shape not in (True, False):
+            raise ValueError(f"shared_shape={self.shared_shape!r} must be True or False")
+        lower, upper = mggd.SHAPE_BOUNDS
+        if not self._learns_shape() and not lower <= validation.check_real("shape", self.shape) <= upper:
+            raise ValueError(f"shape={self.shape!r} must lie between {lower} and {upper}; use 'learn' to estimate it")
+
+    def _learns_shape(self) -> bool:
+        if isinstance(self.shape, str):
+            validation.check_choice("shape", self.shape, ("learn",))
+            return True
+        return False
+
+    def _problem(self, X: Any, samples: Distinct) -> tuple[Any, MixtureProblem]:
+        """The mean, and the problem of the different samples about it, in double precision."""
+        points = X[samples.rows].astype(np.float64)
+        with np.errstate(over="ignore", invalid="ignore"):
+            validation.check_scale(X, total_scatter(points, samples.masses))
+        origin = np.average(points, axis=0, weights=samples.masses)
+        structure = STRUCTURES[self.covariance_type]
+        learns, shared = self._learns_shape(), bool(self.shared_shape)
+        return origin, MixtureProblem(points - origin, samples.masses, structure, self.reg_covar, learns, shared)
+
+    def _starts(self, X: Any, weights: Any, samples: Distinct, problem: MixtureProblem) -> list[Any]:
+        if not isinstance(self.init, str):
+            return [mixture_starts.given(self.init, self.n_clusters, X, weights, samples)]
+        random = check_random_state(self.random_state)
+        return [mixture_starts.drawn(problem, self.n_clusters, self.init, random) for _ in range(self.n_init)]
+
+    def _run(self, problem: MixtureProblem, memberships: Any) -> tuple[Result[MixtureState], Any]:
+        """One run, and the shapes it went through (n_iter × n_clusters)."""
+        shapes: list[Any] = []
+
+        def watch(iteration: Iteration[MixtureState]) -> None:
+            shapes.append(iteration.state.parameters.shapes)
+            if self.callback is not None:
+                self.callback(iteration)
+
+        start = problem.from_memberships(memberships, 1.0 if problem.learn_shape else float(self.shape))
+        result = run(problem, start, max_iter=self.max_iter, tol=self.tol, callback=watch, stop=likelihood_still)
+        return result, np.array(shapes)
+
+    def _singular_advice(self, error: SingularScatterError) -> str:
+        return (
+            f"reg_covar={self.reg_covar!r} is too small for these data: {error}; raise it to about 1e-6 times the "
+            f"variance of a feature, or use covariance_type='diag', or fewer clusters"
+        )
+
+    def _store_parameters(self, fitted: Parameters, origin: Any) -> None:
+        structure = STRUCTURES[self.covariance_type]
+        self.weights_ = fitted.weights
+        self.cluster_centers_ = fitted.centers + origin
+        own = self._learns_shape() and not self.shared_shape
+        self.shape_ = fitted.shapes if own else float(fitted.shapes[0])
+        self.scale_ = fitted.scale
+        self.scatters_ = np.array(fitted.scatters[0] if structure.tied else fitted.scatters)
+        factors = mggd.covariance_factors(self.shape_, self.scale_, self.n_features_in_)
+        trailing = (1,) * (fitted.scatters.ndim - 1)
+        self.covariances_ = np.reshape(factors, np.shape(factors) + trailing * own) * self.scatters_
+
+    @property
+    def means_(self) -> Any:
+        """The centres, under scikit-learn's name for them."""
+        return self.cluster_centers_
+
+    def _parameters(self) -> Parameters:
+        n_clusters, structure = self.weights_.size, STRUCTURES[self.covariance_type]
+        scatters = (
+            np.broadcast_to(self.scatters_, (n_clusters, *self.scatters_.shape)) if structure.tied else self.scatters_
+        )
+        shapes = np.broadcast_to(self.shape_, n_clusters)
+        return Parameters(self.weights_, self.cluster_centers_, scatters, shapes, self.scale_)
+
+    def _distances(self, X: Any) -> Any:
+        """Squared distances of valid samples to the centres, each component in its own metric."""
+        return squared_distances(X, self._parameters(), STRUCTURES[self.covariance_type])
+
+    def _log_joint(self, X: Any) -> Any:
+        fitted = self._parameters()
+        return log_densities(self._distances(X), fitted, STRUCTURES[self.covariance_type]) + log_weights(fitted)
+
+    def predict_proba(self, X: Any) -> Any:
+        """Memberships of new samples, n×c; rows sum to 1. The model is not changed."""
+        X = self._validated_new(X)
+        return mggd.memberships(self._log_joint(X)).astype(X.dtype, copy=False)
+
+    def transform(self, X: Any) -> Any:
+        """Distances to the centres in each component's own metric Σ_j, n×c (Mahalanobis' for β = 1)."""
+        X = self._validated_new(X)
+        return np.sqrt(self._distances(X)).astype(X.dtype, copy=False)
+
+    def score_samples(self, X: Any) -> Any:
+        """Log-density of each sample."""
+        return mggd.log_likelihoods(self._log_joint(self._validated_new(X)))
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Mean log-density: higher is better."""
+        return float(np.mean(self.score_samples(X)))
+
+    def bic(self, X: Any) -> float:
+        """Bayesian information criterion: lower is better."""
+        likelihoods = self.score_samples(X)
+        return float(-2 * likelihoods.sum() + self._n_parameters() * math.log(likelihoods.size))
+
+    def aic(self, X: Any) -> float:
+        """Akaike information criterion: lower is better."""
+        return float(-2 * self.score_samples(X).sum() + 2 * self._n_parameters())
+
+    def _n_parameters(self) -> int:
+        n_clusters, dimension = self.cluster_centers_.shape
+        n_shapes = np.size(self.shape_) if self._learns_shape() else 0
+        scatters = STRUCTURES[self.covariance_type].n_parameters(n_clusters, dimension)
+        return int(n_clusters * dimension + n_clusters - 1 + scatters + n_shapes)
+
+    def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Any, Any]:
+        """Draw samples from the mixture; returns them and the components they came from."""
+        check_is_fitted(self)
+        n = validation.check_integer("n_samples", n_samples)
+        random = check_random_state(random_state)
+        counts = random.multinomial(n, self.weights_ / self.weights_.sum())
+        drawn = draws(self._parameters(), STRUCTURES[self.covariance_type], counts, random)
+        return drawn, np.repeat(np.arange(counts.size), counts)
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.cluster_centers_.shape[0])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

@@ -1,0 +1,116 @@
+"""Equations of the paper's relatives, one pure function each: Bezdek's fuzzy c-means and its entropy-regularised kin.
+
+Conventions are those of `afcm.updates`, whose functions serve here wherever the equation is the same. ``exponent`` is
+Bezdek's m > 1.
+"""
+
+from __future__ import annotations
+
+import math
+
+from array_api_compat import array_namespace
+
+from afcm import updates
+from afcm.updates import Array, Statistics
+
+
+def fuzzy_memberships(costs: Array, exponent: float) -> Array:
+    """FCM: ``u_ij = softmax_j(−log d²_ij / (m − 1))``; centres at distance 0 share a sample equally.
+
+    For m = 2 that is ``(1/d²_ij) / Σ_l 1/d²_il``, without logarithms unless 1/d² could overflow.
+    """
+    xp = array_namespace(costs)
+    smallest = float(xp.min(costs))
+    if smallest == 0:
+        costs = only_zeros_count(costs)
+    elif exponent == 2 and smallest > costs.shape[1] * float(xp.finfo(costs.dtype).smallest_normal):
+        inverse = 1 / costs
+        inverse /= xp.sum(inverse, axis=1, keepdims=True)
+        return inverse
+    return updates.softmax(xp.log(costs) / (1 - exponent))
+
+
+def only_zeros_count(costs: Array) -> Array:
+    """Rows with a zero: 1 for the zeros and infinity for the others, so that the zeros share all mass."""
+    xp = array_namespace(costs)
+    zero = costs == 0
+    hit = xp.any(zero, axis=1)[:, None]
+    return xp.where(hit, xp.where(zero, xp.ones_like(costs), xp.full_like(costs, math.inf)), costs)
+
+
+def fuzzy_shares(memberships: Array, exponent: float) -> Array:
+    """``u_ij^m``, what a sample weighs in a centre of FCM."""
+    return memberships * memberships if exponent == 2 else memberships**exponent
+
+
+def fuzzy_centers(points: Array, memberships: Array, exponent: float, masses: Array | None = None) -> Array:
+    """FCM: ``v_j = Σ_i m_i u_ij^m x_i / Σ_i m_i u_ij^m``."""
+    return updates.centers(points, fuzzy_shares(memberships, exponent), masses)
+
+
+def fuzzy_objective(costs: Array, memberships: Array, exponent: float, masses: Array | None = None) -> float:
+    """FCM: ``J = Σ_ij m_i u_ij^m d²_ij``."""
+    return updates.scatter(costs, fuzzy_shares(memberships, exponent), masses)
+
+
+def entropy_objective(free_energy: float, precision: float) -> float:
+    """FCM-ER: ``J = Σ_ij u_ij d²_ij + (1/γ) Σ_ij u_ij log u_ij``, with γ fixed."""
+    return free_energy / precision
+
+
+def lifted(points: Array, reference: Array) -> Array:
+    """``(x, ‖x‖², 1)`` about a reference, n×(d+2): distances and moments become one matrix product each."""
+    xp = array_namespace(points, reference)
+    n, d = points.shape
+    lift = xp.empty((n, d + 2), dtype=xp.result_type(points, reference))
+    shifted = lift[:, :d]
+    shifted[...] = points
+    shifted -= reference
+    lift[:, d] = xp.vecdot(shifted, shifted)
+    lift[:, d + 1] = 1
+    return lift
+
+
+def lifted_distances(points: Array, centers: Array, lifted_points: Array) -> Array:
+    """`updates.squared_distances` as the product ``(x, ‖x‖², 1) · (−2v, 1, ‖v‖²)``, each centre's column contiguous.
+
+    The reference of ``lifted_points`` is the mean centre. Then ``max_j d²_ij`` is as large as what cancels, and
+    distances far below it are computed again from differences: a sample that lies on a centre has distance 0.
+    """
+    xp = array_namespace(points, centers)
+    targets = centers - xp.mean(centers, axis=0)
+    norms = xp.vecdot(targets, targets)[:, None]
+    costs = (xp.concat([-2 * targets, xp.ones_like(norms), norms], axis=1) @ lifted_points.T).T
+    blurred = math.sqrt(float(xp.finfo(costs.dtype).eps))
+    if xp.min(costs) <= blurred * xp.max(costs):
+        rows, columns = xp.nonzero(costs <= blurred * xp.max(costs, axis=1, keepdims=True))
+        differences = xp.take(points, rows, axis=0) - xp.take(centers, columns, axis=0)
+        costs[rows, columns] = xp.vecdot(differences, differences)
+    return costs
+
+
+def distances(points: Array, centers: Array) -> Array:
+    """``‖x_i − v_j‖`` (n×c), 0 where they are equal."""
+    xp = array_namespace(points, centers)
+    return xp.sqrt(lifted_distances(points, centers, lifted(points, xp.mean(centers, axis=0))))
+
+
+def fuzzy_expectation(
+    points: Array, centers: Array, exponent: float, masses: Array | None = None
+) -> tuple[Array, Statistics]:
+    """FCM's memberships for a block of samples, and the statistics from which centres and J follow.
+
+    Here ``totals``, ``moments`` and ``scatter`` weigh by u^m, and the scatter is all of J.
+    """
+    xp = array_namespace(points, centers)
+    reference = xp.mean(centers, axis=0)
+    lift = lifted(points, reference)
+    costs = lifted_distances(points, centers, lift)
+    degrees = fuzzy_memberships(costs, exponent)
+    shares = updates.weighted(fuzzy_shares(degrees, exponent), masses)
+    sums = shares.T @ lift
+    totals = sums[:, -1]
+    moments = sums[:, :-2] - totals[:, None] * (centers - reference)
+    costs *= shares
+    scatter = xp.sum(costs)
+    return degrees, Statistics(totals, moments, scatter, scatter)

@@ -1,0 +1,191 @@
+"""What the models have in common whose clusters are their centres: FCM, FCM-ER and Algorithm 2.
+
+Centres (and γ) determine the memberships, so a state is small. A sweep looks at the data once, block by block: the
+statistics of the blocks add up, and the memberships of the run live in one array that is written in place.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar
+
+from array_api_compat import array_namespace
+
+from afcm import updates
+from afcm.alternating import largest_change
+
+# Rows looked at together: large enough for the matrix product, small enough for the cache.
+BLOCK_ROWS = 8192
+
+Precision = Any  # γ, a float; None in a model that has none
+
+
+@dataclass(frozen=True)
+class CenterState:
+    """Centres, γ (None where the model has none), J, and the statistics that lead on."""
+
+    problem: CenterProblem = field(repr=False)
+    centers: Any
+    precision: Precision
+    statistics: updates.Statistics = field(repr=False)
+    objective: float
+    change: float = math.inf  # max_ij |u_ij − u'_ij| against the state before
+
+    @property
+    def memberships(self) -> Any:
+        """U, n×c: the array of the last sweep, or computed again for an older state. Yours to keep."""
+        return self.problem.memberships(self)
+
+
+@dataclass
+class Ledger:
+    """The memberships at the centres looked at last; once lent, they are not written to again."""
+
+    values: Any = None
+    centers: Any = None
+    lent: bool = False
+
+
+@dataclass(frozen=True)
+class CenterProblem(ABC):
+    """Data (n×d) and sample masses (or None: all 1)."""
+
+    points: Any = field(repr=False)
+    masses: Any = field(default=None, repr=False)
+    ledger: Ledger = field(default_factory=Ledger, init=False, repr=False, compare=False)
+
+    # Memory order of the memberships: each cluster's column contiguous, or each sample's row.
+    columns_first: ClassVar[bool] = False
+
+    @abstractmethod
+    def expectation(
+        self, points: Any, masses: Any, centers: Any, precision: Precision
+    ) -> tuple[Any, updates.Statistics]:
+        """The best memberships of a block of samples, and its statistics."""
+
+    @abstractmethod
+    def objective(self, statistics: updates.Statistics, precision: Precision) -> float:
+        """J from the statistics of all samples."""
+
+    @abstractmethod
+    def precision(self, scatter: float) -> Precision:
+        """γ for a fuzzy scatter about new centres."""
+
+    @abstractmethod
+    def first_precision(self, centers: Any) -> Precision:
+        """γ to start with, where only centres are given."""
+
+    def capped(self, precision: Precision) -> bool:
+        """Did γ run to its cap, so that hard memberships are the model's doing?"""
+        return False
+
+    def shares(self, memberships: Any) -> Any:
+        """What samples of these memberships weigh in the centres."""
+        return memberships
+
+    def sweep(self, state: CenterState) -> CenterState:
+        """New centres (and γ), then new memberships: one look at the data."""
+        return self.at(*self.following(state.centers, state.statistics), after=state)
+
+    def following(self, centers: Any, statistics: updates.Statistics) -> tuple[Any, Precision]:
+        """The best centres (and γ) for memberships with these statistics about ``centers``."""
+        totals, moments, scatter, _ = statistics
+        moved = updates.moved_centers(centers, moments, totals)
+        return moved, self.precision(updates.moved_scatter(scatter, moments, totals))
+
+    def at(self, centers: Any, precision: Precision = None, *, after: CenterState | None = None) -> CenterState:
+        """The state with the best memberships for these centres and this γ."""
+        before = None if after is None else self._held(after)
+        target = self._page(centers)
+        self.ledger.centers, change, parts = None, 0.0, []
+        for rows in blocks(self.points.shape[0]):
+            degrees, statistics = self.expectation(self.points[rows], self._masses(rows), centers, precision)
+            if before is not None:
+                change = max(change, largest_change(before[rows], degrees))
+            target[rows] = degrees
+            parts.append(statistics)
+        self.ledger.values, self.ledger.centers, self.ledger.lent = target, centers, False
+        total = updates.Statistics(*(sum(values) for values in zip(*parts, strict=True)))
+        objective = self.objective(total, precision)
+        return CenterState(self, centers, precision, total, objective, math.inf if before is None else change)
+
+    def memberships(self, state: CenterState) -> Any:
+        """U of a state (see `CenterState.memberships`)."""
+        values = self._held(state)
+        self.ledger.lent = True
+        return values
+
+    def _held(self, state: CenterState) -> Any:
+        if self.ledger.centers is not state.centers:
+            self.at(state.centers, state.precision)
+        return self.ledger.values
+
+    def _page(self, centers: Any) -> Any:
+        """Where the next memberships are written: over the last ones, unless someone has them."""
+        shape, old = (self.points.shape[0], centers.shape[0]), self.ledger
+        if old.values is not None and not old.lent and old.values.shape == shape:
+            return old.values
+        xp = array_namespace(self.points, centers)
+        dtype = xp.result_type(self.points, centers)
+        return xp.empty(shape[::-1], dtype=dtype).T if self.columns_first else xp.empty(shape, dtype=dtype)
+
+    def from_memberships(self, memberships: Any) -> CenterState:
+        """The start from given memberships."""
+        return self.at(*self.start(memberships))
+
+    def from_centers(self, centers: Any) -> CenterState:
+        """The start from given centres."""
+        return self.at(centers, self.first_precision(centers))
+
+    def start(self, memberships: Any) -> tuple[Any, Precision]:
+        """Centres (and γ) for given memberships: the sweep of a state whose centres are all at the mean."""
+        xp = array_namespace(self.points)
+        zeros = xp.zeros((memberships.shape[1], self.points.shape[1]), dtype=self.points.dtype)
+        parts = [self._about_mean(rows, memberships[rows]) for rows in blocks(self.points.shape[0])]
+        total = updates.Statistics(*(sum(values) for values in zip(*parts, strict=True)))
+        return self.following(zeros + self.mean, total)
+
+    def _about_mean(self, rows: slice, memberships: Any) -> updates.Statistics:
+        xp = array_namespace(self.points)
+        shares = updates.weighted(self.shares(memberships), self._masses(rows))
+        shifted = self.points[rows] - self.mean
+        scatter = xp.sum(xp.sum(shares, axis=1) * xp.vecdot(shifted, shifted))
+        return updates.Statistics(xp.sum(shares, axis=0), shares.T @ shifted, scatter, 0.0)
+
+    def _masses(self, rows: slice) -> Any:
+        return None if self.masses is None else self.masses[rows]
+
+    @cached_property
+    def mass(self) -> float:
+        """Number of samples, counted with their masses."""
+        return float(self.points.shape[0] if self.masses is None else self.masses.sum())
+
+    @cached_property
+    def mean(self) -> Any:
+        """The mean of all samples."""
+        if self.masses is None:
+            return array_namespace(self.points).mean(self.points, axis=0)
+        return self.masses @ self.points / self.mass
+
+    @cached_property
+    def total_scatter(self) -> float:
+        """``Σ_i m_i ‖x_i − mean‖²``."""
+        return sum(self._nearest_scatter(rows, self.mean[None, :]) for rows in blocks(self.points.shape[0]))
+
+    def nearest_scatter(self, centers: Any) -> float:
+        """``Σ_i m_i min_j d²_ij``, the scatter of the nearest-centre assignment."""
+        return sum(self._nearest_scatter(rows, centers) for rows in blocks(self.points.shape[0]))
+
+    def _nearest_scatter(self, rows: slice, centers: Any) -> float:
+        xp = array_namespace(self.points)
+        nearest = xp.min(updates.squared_distances(self.points[rows], centers), axis=1)
+        return float(xp.sum(updates.weighted(nearest, self._masses(rows))))
+
+
+def blocks(n_rows: int, size: int = BLOCK_ROWS) -> Iterator[slice]:
+    """Consecutive row slices."""
+    return (slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size))

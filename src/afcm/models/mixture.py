@@ -1,0 +1,285 @@
+"""Proposition 1: the mixture of generalised Gaussians, by alternating minimisation of pro1_e1 (= generalised EM).
+
+J at the best memberships is the negative log-likelihood. Centres and scatters have no closed form for β ≠ 1: their
+fixed-point step never raises J for β ≤ 1 and is halved until it does not for β > 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from afcm import mggd, updates
+from afcm.alternating import OBJECTIVE_SHARE, Step, objective_still
+from afcm.scatters import Structure, along
+
+# A step that still raises J after this many halvings is not taken.
+MAX_HALVINGS = 12
+# Rounds of shape and size in a sweep where several shapes share one size.
+SHAPE_ROUNDS = 5
+# J "rises" when it does so by more than rounding.
+ROUNDING = 1e-13
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Θ of eq. d: one row, matrix or number per component, and the scale m."""
+
+    weights: Any  # α, c
+    centers: Any  # V, c×d
+    scatters: Any  # Σ, c×(what the geometry takes)
+    shapes: Any  # β, c
+    scale: float  # m
+
+
+@dataclass(frozen=True)
+class MixtureState:
+    """Parameters, and what follows from them for the samples."""
+
+    parameters: Parameters
+    distances: Any
+    memberships: Any
+    objective: float
+
+    @property
+    def precision(self) -> float:
+        """The scale m, which is AFCM's γ."""
+        return self.parameters.scale
+
+
+@dataclass(frozen=True)
+class MixtureProblem:
+    """Samples (best centred), their masses (or None), the kind of scatter and of shape."""
+
+    points: Any
+    masses: Any
+    structure: Structure
+    reg_covar: float
+    learn_shape: bool
+    shared_shape: bool
+
+    def sweep(self, state: MixtureState) -> MixtureState:
+        """Weights; centres and scatters; scale and shape; memberships."""
+        shares = updates.weighted(state.memberships, self.masses)
+        parameters = replace(state.parameters, weights=mggd.mixing_weights(shares.sum(axis=0)))
+        parameters, distances = self.moved(parameters, state.distances, shares)
+        for _ in range(self.shape_rounds):
+            parameters, distances = self.reshaped(parameters, distances, shares)
+        return self.at(parameters, distances)
+
+    @property
+    def shape_rounds(self) -> int:
+        """Several shapes that share one size pull at it: their alternation takes a few rounds a sweep."""
+        return SHAPE_ROUNDS if self.learn_shape and self.structure.pooled and not self.shared_shape else 1
+
+    def at(self, parameters: Parameters, distances: Any = None) -> MixtureState:
+        """The state with the best memberships for these parameters."""
+        distances = self.distances(parameters) if distances is None else distances
+        log_joint = self.log_densities(parameters, distances) + log_weights(parameters)
+        objective = -float(np.sum(updates.weighted(mggd.log_likelihoods(log_joint), self.masses)))
+        return MixtureState(parameters, distances, mggd.memberships(log_joint), objective)
+
+    def from_memberships(self, memberships: Any, shape: float) -> MixtureState:
+        """The start from given memberships: the covariances of the soft clusters; tiny ones get the common one."""
+        shares = updates.weighted(memberships, self.masses)
+        totals = shares.sum(axis=0)
+        centers = updates.centers(self.points, memberships, self.masses)
+        shapes = np.full(totals.size, shape)
+        moments = self.moments(centers, shares)
+        own = self.structure.shared(moments, np.maximum(totals, mggd.TINY))
+        poor = (effective_sizes(shares) <= self.points.shape[1]) & (not self.structure.tied)
+        covariances = np.where(along(poor, moments), moments.sum(axis=0) / totals.sum(), own)
+        factors = mggd.covariance_factors(shapes, mggd.GAUSSIAN_SCALE, self.points.shape[1])
+        scatters = covariances / along(factors, covariances)
+        start = Parameters(mggd.mixing_weights(totals), centers, scatters, shapes, mggd.GAUSSIAN_SCALE)
+        if not self.structure.identity:
+            return self.at(replace(start, scatters=self.floored(start)))
+        start = replace(start, scatters=np.ones_like(totals))
+        return self.at(*self.rescaled(start, self.distances(start), shares))
+
+    def moved(self, parameters: Parameters, distances: Any, shares: Any) -> tuple[Parameters, Any]:
+        """Centres and scatters: the fixed-point step, shortened for the components whose loss it would raise."""
+        tied, shapes = self.structure.tied, parameters.shapes
+        pulled = shares * mggd.pulls(distances, shapes, parameters.scale, self.points.shape[1])
+        before = self.losses(parameters, distances, shares, joint=tied)
+        steps = self.first_steps(shapes, shares.sum(axis=0))
+        for _ in range(MAX_HALVINGS):
+            candidate = self.stepped(parameters, pulled, shares.sum(axis=0), steps)
+            reached = self.distances(candidate)
+            fine = not_above(self.losses(candidate, reached, shares, joint=tied), before)
+            if fine.all():
+                return candidate, reached
+            steps = shortened(steps, fine, shapes)
+        candidate = self.stepped(parameters, pulled, shares.sum(axis=0), np.where(fine, steps, 0.0))
+        return candidate, self.distances(candidate)
+
+    def first_steps(self, shapes: Any, totals: Any) -> Any:
+        """Shares of the fixed-point step for centres and scatters (2×c).
+
+        All of it for β ≤ 1; for β > 1 about a Newton step, ``(d + 2) / (d + 2β)`` of it; none for an empty component.
+        """
+        dimension = self.points.shape[1]
+        steps = np.minimum(1.0, (dimension + 2) / (dimension + 2 * shapes))
+        steps = np.full_like(steps, steps.min()) if self.structure.tied else steps
+        return np.tile(steps * (totals > updates.MIN_MASS), (2, 1))
+
+    def stepped(self, parameters: Parameters, pulled: Any, totals: Any, steps: Any) -> Parameters:
+        """A share of the way from (V, Σ) to the fixed-point targets."""
+        means = (pulled.T @ self.points) / np.maximum(pulled.sum(axis=0), mggd.TINY)[:, None]
+        centers = (1 - steps[0])[:, None] * parameters.centers + steps[0][:, None] * means
+        if self.structure.identity:
+            return replace(parameters, centers=centers)
+        moments = self.moments(centers, 2 * parameters.scale * parameters.shapes * pulled)
+        targets = self.structure.shared(moments, np.maximum(totals, mggd.TINY))
+        targets = self.floored(replace(parameters, scatters=targets))
+        shares = along(np.full_like(steps[1], steps[1].max()) if self.structure.tied else steps[1], targets)
+        return replace(parameters, centers=centers, scatters=(1 - shares) * parameters.scatters + shares * targets)
+
+    def reshaped(self, parameters: Parameters, distances: Any, shares: Any) -> tuple[Parameters, Any]:
+        """Shape and scale together, where that does not raise J."""
+        joint = self.shared_shape or self.structure.pooled
+        shapes = self.best_shapes(parameters, distances, shares) if self.learn_shape else parameters.shapes
+        candidate, reached = self.rescaled(replace(parameters, shapes=shapes), distances, shares)
+        before = self.losses(parameters, distances, shares, joint=joint)
+        fine = not_above(self.losses(candidate, reached, shares, joint=joint), before)
+        if fine.all():
+            return candidate, reached
+        if joint:
+            return parameters, distances
+        scatters = np.where(along(fine, candidate.scatters), candidate.scatters, parameters.scatters)
+        kept = replace(candidate, scatters=scatters, shapes=np.where(fine, shapes, parameters.shapes))
+        return kept, np.where(fine, reached, distances)
+
+    def best_shapes(self, parameters: Parameters, distances: Any, shares: Any) -> Any:
+        """β from its equation: one for all, or one per component; an empty component keeps its own."""
+        log_distances = np.log(np.maximum(distances, mggd.TINY))
+        with np.errstate(divide="ignore"):
+            log_shares = np.log(shares)
+        filled = np.flatnonzero(shares.sum(axis=0) > updates.MIN_MASS)
+        shapes = parameters.shapes.copy()
+        for columns in [filled] if self.shared_shape else filled[:, None]:
+            blocks = [columns] if self.structure.pooled else columns[:, None]
+            samples = [(log_distances[:, block].ravel(), log_shares[:, block].ravel()) for block in blocks]
+            fixed = parameters.scale if self.structure.pooled and not self.shared_shape else None
+            equation = partial(pooled_equation, samples=samples, dimension=self.points.shape[1], scale=fixed)
+            shapes[columns] = mggd.solved_shape(equation, float(shapes[columns[0]]))
+        return shapes if not self.shared_shape else np.full_like(shapes, shapes[filled[0]])
+
+    def rescaled(self, parameters: Parameters, distances: Any, shares: Any) -> tuple[Parameters, Any]:
+        """The best scale for these shapes: m where Σ = I, else the size of Σ, so that m stays 1/2."""
+        shapes, totals = parameters.shapes, shares.sum(axis=0)
+        power_totals = np.sum(shares * mggd.powers(distances, shapes), axis=0)
+        if self.structure.identity:
+            scale = mggd.scale(totals, power_totals, shapes, self.points.shape[1])
+            return replace(parameters, scale=min(scale, self.largest_scale(shapes))), distances
+        groups = [slice(None)] if self.structure.tied else [slice(j, j + 1) for j in range(totals.size)]
+        sizes = np.ones_like(totals)
+        for group in groups:
+            if totals[group].sum() > updates.MIN_MASS:
+                sizes[group] = mggd.size(totals[group], power_totals[group], shapes[group], self.points.shape[1])
+        resized = replace(parameters, scatters=parameters.scatters * along(sizes, parameters.scatters))
+        floored = replace(resized, scatters=self.floored(resized))
+        untouched = np.array_equal(floored.scatters, resized.scatters)
+        return floored, distances / sizes if untouched else self.distances(floored)
+
+    def largest_scale(self, shapes: Any) -> float:
+        """The m at which the smallest covariance is ``reg_covar``."""
+        if self.reg_covar == 0:
+            return float("inf")
+        widest = mggd.covariance_factors(shapes, 1.0, self.points.shape[1]) / self.reg_covar
+        return float(np.exp(np.min(shapes * np.log(widest))))
+
+    def distances(self, parameters: Parameters) -> Any:
+        """y, n×c."""
+        return squared_distances(self.points, parameters, self.structure)
+
+    def moments(self, centers: Any, coefficients: Any) -> Any:
+        """``Σ_i a_ij (x_i − v_j)(x_i − v_j)ᵀ`` for each component."""
+        columns = zip(centers, coefficients.T, strict=True)
+        return np.array([self.structure.geometry.moment(self.points - center, column) for center, column in columns])
+
+    def floored(self, parameters: Parameters) -> Any:
+        """Scatters such that no covariance has a variance below ``reg_covar``."""
+        factors = mggd.covariance_factors(parameters.shapes, parameters.scale, self.points.shape[1])
+        least = self.reg_covar / factors
+        if self.structure.tied:
+            common = self.structure.geometry.floored(parameters.scatters[0], float(least.max()))
+            return np.broadcast_to(common, parameters.scatters.shape)
+        pairs = zip(parameters.scatters, least, strict=True)
+        return np.array([self.structure.geometry.floored(scatter, floor) for scatter, floor in pairs])
+
+    def log_densities(self, parameters: Parameters, distances: Any) -> Any:
+        """e4 for samples at these distances, n×c."""
+        return log_densities(distances, parameters, self.structure)
+
+    def losses(self, parameters: Parameters, distances: Any, shares: Any, *, joint: bool) -> Any:
+        """part2 by component; where they share a step, their mean for each."""
+        losses = mggd.component_losses(self.log_densities(parameters, distances), shares)
+        return np.full_like(losses, losses.mean()) if joint else losses
+
+
+def likelihood_still(step: Step, tol: float) -> bool:
+    """J changed by no more than ``tol``/100 of itself. Hard memberships stand still long before shape and scatters."""
+    return objective_still(step, OBJECTIVE_SHARE * tol * max(1.0, abs(step.after)))
+
+
+def squared_distances(points: Any, parameters: Parameters, structure: Structure) -> Any:
+    """``y_ij``, n×c."""
+    pairs = zip(parameters.centers, parameters.scatters, strict=True)
+    columns = [structure.geometry.squared_lengths(points - center, scatter) for center, scatter in pairs]
+    return np.stack(columns, axis=1)
+
+
+def log_densities(distances: Any, parameters: Parameters, structure: Structure) -> Any:
+    """e4, n×c."""
+    dimension = parameters.centers.shape[1]
+    scatters = parameters.scatters[:1] if structure.tied else parameters.scatters
+    determinants = np.array([structure.geometry.log_determinant(scatter, dimension) for scatter in scatters])
+    return mggd.log_densities(distances, determinants, parameters.shapes, parameters.scale, dimension)
+
+
+def log_weights(parameters: Parameters) -> Any:
+    """``log α_j``, finite for an empty component."""
+    return np.log(np.maximum(parameters.weights, mggd.TINY))
+
+
+def draws(parameters: Parameters, structure: Structure, counts: Any, random: np.random.RandomState) -> Any:
+    """So many draws from each component, one component after the other."""
+    dimension, parts = parameters.centers.shape[1], []
+    for j, count in enumerate(counts):
+        noise = mggd.standard_draws(count, dimension, parameters.shapes[j], parameters.scale, random)
+        parts.append(parameters.centers[j] + structure.geometry.coloured(noise, parameters.scatters[j]))
+    return np.concatenate(parts)
+
+
+def pooled_equation(shape: float, samples: Any, dimension: int, scale: float | None) -> tuple[float, float]:
+    """The shape equation of components with one β, each block of samples with its own best scale or with ``scale``."""
+    total, value, slope = 0.0, 0.0, 0.0
+    for log_distances, log_shares in samples:
+        mass = float(np.exp(log_shares).sum())
+        statistics = mggd.power_statistics(log_distances, log_shares, shape)
+        if scale is None:
+            part = mggd.shape_equation(shape, statistics, mass, dimension)
+        else:
+            part = mggd.shape_equation_at_scale(shape, statistics, mass, dimension, scale)
+        total, value, slope = total + mass, value + mass * part[0], slope + mass * part[1]
+    return value / total, slope / total
+
+
+def shortened(steps: Any, fine: Any, shapes: Any) -> Any:
+    """Half the steps that were not fine; where β ≤ 1 only a centre glued to a sample can be to blame: it stays."""
+    glued = (shapes <= 1) & (steps[0] > 0)
+    return np.where(fine, steps, np.where(glued, steps * [[0.0], [1.0]], steps / 2))
+
+
+def effective_sizes(shares: Any) -> Any:
+    """``(Σ_i w_ij)² / Σ_i w_ij²``: how many samples a component really rests on."""
+    return np.square(shares.sum(axis=0)) / np.maximum(np.square(shares).sum(axis=0), mggd.TINY)
+
+
+def not_above(after: Any, before: Any) -> Any:
+    """``after ≤ before``, rounding forgiven."""
+    return np.asarray(after <= before + ROUNDING * (1 + np.abs(before)))

@@ -1,0 +1,152 @@
+"""Bad input: an error that names the parameter, its value and the way out, and never NaN out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from afcm import AFCM, PlainAFCM
+
+X = np.random.default_rng(0).standard_normal((40, 3))
+BOTH = [AFCM, PlainAFCM]
+
+
+def with_value(value):
+    bad = X.copy()
+    bad[3, 1] = value
+    return bad
+
+
+@pytest.mark.parametrize("model", BOTH)
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (with_value(np.nan), "NaN"),
+        (with_value(np.inf), "infinity"),
+        (np.array([["a", "b"], ["c", "d"]]), "could not convert string"),
+        (X[:, 0], "Expected 2D array"),
+        (np.empty((0, 3)), "0 sample"),
+        (np.empty((4, 0)), "0 feature"),
+        (X[:4], "n_clusters=8 must be at most n_samples=4"),
+        (np.ones((40, 3)), "n_clusters=8 must be at most 1, the number of different samples"),
+        (np.repeat(X[:4], 9, axis=0), "n_clusters=8 must be at most 4, the number of different samples"),
+        (X * 1e200, "overflow"),
+        (X * 1e-200, "vanish"),
+    ],
+)
+def test_data(model, data, message):
+    with pytest.raises(ValueError, match=message):
+        model(8).fit(data)
+
+
+@pytest.mark.parametrize("model", BOTH)
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"n_clusters": 0}, "n_clusters=0 must be at least 1"),
+        ({"n_clusters": -3}, "n_clusters=-3 must be at least 1"),
+        ({"n_clusters": 2.5}, r"n_clusters=2\.5 must be an integer"),
+        ({"n_clusters": True}, "n_clusters=True must be an integer"),
+        ({"max_iter": 0}, "max_iter=0 must be at least 1"),
+        ({"tol": -1.0}, r"tol=-1\.0 must be at least 0"),
+        ({"tol": np.nan}, "tol=nan must be a finite number"),
+        ({"n_init": 0}, "n_init=0 must be at least 1"),
+        ({"init": "best"}, r"init='best' is not known; use one of"),
+        ({"init": np.ones((7, 7))}, r"init has shape \(7, 7\)"),
+        ({"init": np.full((40, 2), 0.7)}, "init must have rows that sum to 1; row 0 sums to 1.4"),
+        ({"init": np.full((40, 2), np.nan)}, "init holds memberships that are negative, NaN or infinite"),
+        ({"init": np.full((2, 3), np.inf)}, "init holds centres that are NaN or infinite"),
+    ],
+)
+def test_parameters(model, setting, message):
+    with pytest.raises(ValueError, match=message):
+        model(**({"n_clusters": 2} | setting)).fit(X)
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"n_neighbors": 40}, "n_neighbors=40 must be below n_samples=40; use at most 39"),
+        ({"n_neighbors": 0}, "n_neighbors=0 must be at least 1"),
+        ({"n_neighbors": "many"}, "n_neighbors='many' must be an integer"),
+        ({"kernel": "rbf"}, r"kernel='rbf' is not known; use one of \['adaptive', 'binary', 'gaussian', 'local'\]"),
+        ({"bandwidth": 0.0}, r"bandwidth=0\.0 must be positive"),
+        ({"graph_weight": -1.0}, r"graph_weight=-1\.0 must be positive"),
+        ({"graph_weight": "heavy"}, "graph_weight='heavy' must be a finite number"),
+        ({"affinity": "cosine"}, "affinity='cosine' is not known"),
+        ({"kernel": "gaussian", "bandwidth": 1e-3}, r"bandwidth=0\.001 is so small .* use about"),
+    ],
+)
+def test_graph_parameters(setting, message):
+    with pytest.raises(ValueError, match=message):
+        AFCM(2, **setting).fit(X)
+
+
+def similarity(change=None):
+    W = np.exp(-((X[:, None] - X[None]) ** 2).sum(axis=2))
+    if change is not None:
+        change(W)
+    return W
+
+
+def negative(W):
+    W[1, 2] = W[2, 1] = -0.5
+
+
+def asymmetric(W):
+    W[1, 2] += 0.3
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize(
+    ("matrix", "message"),
+    [
+        (similarity(negative), r"negative similarity \(-0\.5\)"),
+        (similarity(asymmetric), r"not symmetric \(entries differ by up to 0\.3\)"),
+        (similarity()[:, :20], "must be the square matrix"),
+        (np.eye(40), "no similarity above 0"),
+    ],
+)
+def test_precomputed_affinity(form, matrix, message):
+    with pytest.raises(ValueError, match=message):
+        AFCM(2, affinity="precomputed").fit(form(matrix))
+
+
+def test_precomputed_prediction():
+    model = AFCM(2, affinity="precomputed", random_state=0).fit(similarity())
+    with pytest.raises(ValueError, match="negative similarity"):
+        model.predict(-similarity()[:2])
+    with pytest.raises(ValueError, match="features"):
+        model.predict(similarity()[:2, :7])
+    np.testing.assert_allclose(model.predict_proba(np.zeros((1, 40))).sum(), 1)
+    with pytest.raises(ValueError, match="init='k-means\\+\\+' is not known"):
+        AFCM(2, affinity="precomputed", init="k-means++").fit(similarity())
+    with pytest.raises(ValueError, match="give memberships instead"):
+        AFCM(2, affinity="precomputed", init=np.zeros((2, 40))).fit(similarity())
+
+
+@pytest.mark.parametrize("model", BOTH)
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        (np.ones(7), r"sample_weight has shape \(7,\), expected \(40,\)"),
+        (-np.ones(40), "sample_weight must be finite and not negative"),
+        (np.full(40, np.nan), "sample_weight must be finite"),
+        (np.zeros(40), "sample_weight is zero for every sample"),
+        (np.eye(1, 40)[0], "n_clusters=2 must be at most 1, the number of different samples"),
+    ],
+)
+def test_sample_weights(model, weights, message):
+    with pytest.raises(ValueError, match=message):
+        model(2).fit(X, sample_weight=weights)
+
+
+@pytest.mark.parametrize("model", BOTH)
+def test_failed_fits_lose_nothing(model):
+    fitted = model(2, random_state=0).fit(X)
+    labels = fitted.labels_.copy()
+    with pytest.raises(ValueError, match="NaN"):
+        fitted.fit(with_value(np.nan))
+    np.testing.assert_array_equal(fitted.labels_, labels)
+    np.testing.assert_array_equal(fitted.predict(X), labels)

@@ -1,0 +1,97 @@
+"""Algorithm 2 against an independent EM, and its objective against itself."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from scipy.special import logsumexp
+
+from afcm import updates
+from afcm.alternating import run
+from afcm.models import plain
+from afcm.models.plain import PlainProblem
+
+from ..strategies import problems, quick
+
+
+def em_spherical(X, means, variance, n_steps):
+    """EM for equal weights and one spherical variance, straight from the densities; nothing of ours in it."""
+    n, d = X.shape
+    for _ in range(n_steps):
+        logs = np.stack(
+            [
+                -0.5 * ((X - mean) ** 2).sum(axis=1) / variance - 0.5 * d * np.log(2 * np.pi * variance)
+                for mean in means
+            ],
+            axis=1,
+        )
+        responsibilities = np.exp(logs - logsumexp(logs, axis=1, keepdims=True))
+        means = (responsibilities.T @ X) / responsibilities.sum(axis=0)[:, None]
+        squared = ((X[:, None, :] - means[None]) ** 2).sum(axis=2)
+        variance = float((responsibilities * squared).sum() / (n * d))
+    return means, variance, responsibilities
+
+
+@pytest.mark.parametrize("n_steps", [1, 5, 200])
+def test_equals_em_for_equal_spherical_gaussians(n_steps):
+    rng = np.random.default_rng(3)
+    X = np.concatenate([rng.standard_normal((40, 3)) + shift for shift in (0.0, 2.5, 5.0)])
+    problem = PlainProblem.from_points(X)
+    start = problem.from_centers(X[[0, 50, 100]])
+    result = run(problem, start, max_iter=n_steps, tol=0.0)
+    means, variance, _ = em_spherical(X, start.centers, 1 / (2 * start.precision), result.n_iter)
+    np.testing.assert_allclose(result.state.centers, means, rtol=1e-8)
+    assert result.state.precision == pytest.approx(1 / (2 * variance), rel=1e-8)
+    nxt = em_spherical(X, means, variance, 1)[2]
+    np.testing.assert_allclose(result.state.memberships, nxt, atol=1e-8)
+
+
+@quick
+@given(problems(most_samples=20))
+def test_objective_never_rises(problem):
+    points, memberships, masses, _ = problem
+    model = PlainProblem.from_points(points, masses)
+    result = run(model, model.from_memberships(memberships), max_iter=30, tol=0.0)
+    values = result.history["objective"]
+    assert (np.diff(values) <= 1e-9 * (1 + np.abs(values[1:]))).all()
+    np.testing.assert_allclose(result.state.memberships.sum(axis=1), 1, atol=1e-12)
+
+
+@quick
+@given(problems(most_samples=20))
+def test_a_sweep_is_the_three_updates(problem):
+    points, memberships, masses, _ = problem
+    model = PlainProblem.from_points(points, masses)
+    state = model.from_memberships(memberships)
+    following = model.sweep(state)
+    centers = updates.centers(points, state.memberships, masses)
+    costs = updates.squared_distances(points, centers)
+    precision = model.precision(updates.scatter(costs, state.memberships, masses))
+    size = np.abs(points).max()
+    np.testing.assert_allclose(following.centers, centers, rtol=1e-8, atol=1e-8 * size)
+    assert following.precision == pytest.approx(precision, rel=1e-6)
+    expected = updates.memberships(updates.squared_distances(points, following.centers), following.precision)
+    np.testing.assert_allclose(following.memberships, expected, atol=1e-9)
+
+
+def test_block_size_changes_nothing(monkeypatch):
+    X = np.random.default_rng(0).standard_normal((100, 3))
+    whole = PlainProblem.from_points(X)
+    start = X[:4]
+    one = run(whole, whole.from_centers(start), max_iter=20, tol=0.0).state
+    monkeypatch.setattr(plain.blocks, "__defaults__", (7,))
+    parts = run(whole, whole.from_centers(start), max_iter=20, tol=0.0).state
+    np.testing.assert_allclose(parts.memberships, one.memberships, atol=1e-10)
+    assert parts.objective == pytest.approx(one.objective, rel=1e-12)
+
+
+def test_single_precision_stays_single_and_close():
+    X = np.random.default_rng(0).standard_normal((200, 3)) + np.repeat([[0.0], [6.0]], 100, axis=0)
+    problem = PlainProblem.from_points(X.astype(np.float32))
+    double = PlainProblem.from_points(X)
+    single = run(problem, problem.from_centers(X[[0, 150]].astype(np.float32)), max_iter=50, tol=1e-6).state
+    exact = run(double, double.from_centers(X[[0, 150]]), max_iter=50, tol=1e-6).state
+    assert single.memberships.dtype == np.float32
+    assert single.centers.dtype == np.float32
+    np.testing.assert_allclose(single.memberships, exact.memberships, atol=1e-4)

@@ -1,0 +1,75 @@
+"""Every way of finding neighbours against all distances, sorted."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from afcm import neighbors
+
+WAYS = {"tree": neighbors._by_tree, "blocks": neighbors._by_blocks, "any": neighbors.nearest}
+
+
+def by_sorting(points, k, queries=None):
+    asked = points if queries is None else queries
+    squared = ((asked[:, None, :].astype(float) - points[None, :, :]) ** 2).sum(axis=2)
+    if queries is None:
+        np.fill_diagonal(squared, np.inf)
+    order = np.argsort(squared, axis=1, kind="stable")[:, :k]
+    return order, np.take_along_axis(squared, order, axis=1)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("n_features", [1, 3, 12])
+@pytest.mark.parametrize("k", [1, 7, 99])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_neighbors_are_those_of_a_full_sort(way, n_features, k, dtype):
+    rng = np.random.default_rng(k)
+    points = rng.standard_normal((100, n_features)).astype(dtype)
+    found = WAYS[way](points, k, None)
+    order, squared = by_sorting(points, k)
+    np.testing.assert_array_equal(found.indices, order)
+    np.testing.assert_allclose(found.squared, squared, rtol=1e-12)
+    queries = rng.standard_normal((9, n_features)).astype(dtype)
+    order, squared = by_sorting(points, k, queries)
+    found = WAYS[way](points, k, queries)
+    np.testing.assert_array_equal(found.indices, order)
+    np.testing.assert_allclose(found.squared, squared, rtol=1e-12)
+
+
+@pytest.mark.parametrize("way", ["tree", "blocks"])
+def test_many_copies_do_not_make_a_sample_its_own_neighbor(way):
+    points = np.repeat(np.eye(3, 8), 10, axis=0)
+    found = WAYS[way](points, 5, None)
+    assert (found.indices != np.arange(30)[:, None]).all()
+    assert (found.squared == 0).all()
+    assert all(np.unique(row).size == 5 for row in found.indices)
+
+
+@pytest.mark.parametrize("offset", [1e6, -1e8])
+def test_an_offset_costs_no_neighbors(offset):
+    rng = np.random.default_rng(0)
+    points = np.round(rng.standard_normal((200, 10)), 6) + offset
+    order, squared = by_sorting(points, 6)
+    found = neighbors.nearest(points, 6)
+    np.testing.assert_allclose(found.squared, squared, rtol=1e-9)
+    assert (found.indices == order).mean() > 0.999
+
+
+def test_several_blocks_and_threads_give_one_answer(monkeypatch):
+    points = np.random.default_rng(0).standard_normal((301, 9))
+    whole = neighbors.nearest(points, 4)
+    monkeypatch.setattr(neighbors, "BLOCK_ELEMENTS", 1000)
+    monkeypatch.setattr(neighbors, "n_threads", lambda: 1)
+    parts = neighbors.nearest(points, 4)
+    np.testing.assert_array_equal(whole.indices, parts.indices)
+    np.testing.assert_array_equal(whole.squared, parts.squared)
+
+
+def test_sparse_data_have_the_same_neighbors():
+    dense = np.random.default_rng(0).standard_normal((60, 20)) * (np.random.default_rng(1).random((60, 20)) < 0.3)
+    order, squared = by_sorting(dense, 3)
+    found = neighbors.nearest(sp.csr_array(dense), 3)
+    np.testing.assert_array_equal(found.indices, order)
+    np.testing.assert_allclose(found.squared, squared, rtol=1e-7)

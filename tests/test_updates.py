@@ -1,0 +1,186 @@
+"""Block tests: no feasible nudge beats an update, and the paper's identities hold."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from afcm import updates
+
+from .strategies import affinities, problems, quick
+
+
+def full_objective(points, memberships, centers, precision, masses):
+    """The paper's afcm, written as it is printed (with the scope of erratum E4), loop by loop."""
+    total = 0.0
+    for i, point in enumerate(points):
+        mass = 1.0 if masses is None else masses[i]
+        for j, center in enumerate(centers):
+            u = memberships[i, j]
+            total += mass * (precision * u * np.sum((point - center) ** 2) + (u * np.log(u) if u > 0 else 0.0))
+    mass = len(points) if masses is None else masses.sum()
+    return total - mass * points.shape[1] / 2 * np.log(precision)
+
+
+@quick
+@given(problems())
+def test_distances_are_the_definition_and_ignore_a_common_offset(problem):
+    points, memberships, masses, rng = problem
+    centers = updates.centers(points, memberships, masses) + rng.standard_normal(points.shape[1])
+    direct = ((points[:, None, :] - centers[None, :, :]) ** 2).sum(axis=2)
+    np.testing.assert_allclose(updates.squared_distances(points, centers), direct, rtol=1e-9, atol=1e-9 * direct.max())
+    far = updates.squared_distances(points + 2.0**20, centers + 2.0**20)
+    np.testing.assert_allclose(far, direct, rtol=1e-6, atol=1e-6 * direct.max())
+
+
+@quick
+@given(problems(), st.sampled_from([1e-6, 0.1, 3.0, 1e6]))
+def test_no_feasible_nudge_beats_the_membership_update(problem, precision):
+    points, start, _, rng = problem
+    costs = updates.squared_distances(points, updates.centers(points, start))
+    best = updates.memberships(costs, precision)
+    value = precision * updates.scatter(costs, best) + updates.entropy(best)
+    for _ in range(5):
+        other = rng.dirichlet(np.ones(best.shape[1]), size=best.shape[0])
+        nudged = best + 10.0 ** rng.uniform(-6, 0) * (other - best)
+        assert precision * updates.scatter(costs, nudged) + updates.entropy(nudged) >= value - 1e-9 * (1 + abs(value))
+
+
+@quick
+@given(problems())
+def test_no_nudge_beats_the_center_update(problem):
+    points, memberships, masses, rng = problem
+    best = updates.centers(points, memberships, masses)
+    value = updates.scatter(updates.squared_distances(points, best), memberships, masses)
+    for _ in range(5):
+        nudged = best + rng.standard_normal(best.shape) * points.std() * 1e-2
+        assert updates.scatter(updates.squared_distances(points, nudged), memberships, masses) > value
+
+
+@quick
+@given(problems())
+def test_no_nudge_beats_the_precision_update(problem):
+    points, memberships, masses, _ = problem
+    centers = updates.centers(points, memberships, masses)
+    costs = updates.squared_distances(points, centers)
+    mass = float(len(points) if masses is None else masses.sum())
+    scatter = updates.scatter(costs, memberships, masses)
+    best = updates.precision(scatter, mass, points.shape[1], np.inf)
+    value = full_objective(points, memberships, centers, best, masses)
+    for factor in (0.9, 0.999, 1.001, 1.1):
+        assert full_objective(points, memberships, centers, factor * best, masses) > value
+
+
+def test_precision_is_capped_and_survives_no_scatter():
+    cap = updates.largest_precision(total_scatter=2.0, mass=10.0, dimension=4)
+    assert cap == pytest.approx(20.0 / (2.0 * updates.MIN_RELATIVE_SCATTER))
+    assert updates.precision(0.0, 10.0, 4, cap) == cap
+    assert updates.precision(1e-300, 10.0, 4, cap) == cap
+    assert updates.precision(40.0, 10.0, 4, cap) == 0.5
+
+
+@quick
+@given(problems(), st.sampled_from([1e-3, 1.0, 50.0]))
+def test_objective_and_free_energy_are_the_printed_sum(problem, precision):
+    points, memberships, masses, _ = problem
+    centers = updates.centers(points, memberships, masses)
+    costs = updates.squared_distances(points, centers)
+    mass = float(len(points) if masses is None else masses.sum())
+    free = precision * updates.scatter(costs, memberships, masses) + updates.entropy(memberships, masses)
+    value = updates.objective(free, precision, mass, points.shape[1])
+    expected = full_objective(points, memberships, centers, precision, masses)
+    assert value == pytest.approx(expected, rel=1e-9, abs=1e-9 * (1 + precision * costs.max() * mass))
+    optimal = updates.memberships(costs, precision)
+    at_optimum = precision * updates.scatter(costs, optimal, masses) + updates.entropy(optimal, masses)
+    summed = float(updates.weighted(updates.free_energies(costs, precision), masses).sum())
+    assert summed == pytest.approx(at_optimum, rel=1e-9, abs=1e-9 * (1 + precision * costs.max()))
+
+
+def test_zero_log_zero_is_zero_and_hard_memberships_have_no_entropy():
+    assert updates.entropy(np.array([[1.0, 0.0], [0.0, 1.0]])) == 0.0
+    assert updates.entropy(np.array([[0.5, 0.5]])) == pytest.approx(-np.log(2))
+
+
+def test_an_empty_cluster_keeps_its_center():
+    moments, totals = np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([2.0, 0.0])
+    np.testing.assert_array_equal(updates.moved_centers(np.ones((2, 2)), moments, totals), [[1.5, 2.0], [1.0, 1.0]])
+    hard = np.array([[1.0, 0.0], [1.0, 0.0]])
+    np.testing.assert_allclose(updates.centers(np.array([[0.0], [4.0]]), hard), [[2.0], [2.0]])
+    assert np.isfinite(updates.membership_factor(hard)).all()
+
+
+@quick
+@given(problems())
+def test_scatter_is_a_laplacian_form_of_the_memberships(problem):
+    """emm, and emm1 with the weights of erratum E1 (times b, not divided by it)."""
+    points, memberships, masses, _ = problem
+    scatter = updates.scatter(
+        updates.squared_distances(points, updates.centers(points, memberships, masses)), memberships, masses
+    )
+    factor = updates.membership_factor(memberships, masses)
+    roots = np.ones(len(points)) if masses is None else np.sqrt(masses)
+    scaled = points * roots[:, None]
+    laplacian = np.eye(len(points)) - factor @ factor.T
+    size = 1 + np.sum(scaled**2)
+    assert np.trace(scaled.T @ laplacian @ scaled) == pytest.approx(scatter, abs=1e-9 * size)
+    weights = (factor @ factor.T) * np.outer(roots, roots)
+    pairs = 0.5 * np.sum(weights * ((points[:, None] - points[None]) ** 2).sum(axis=2))
+    assert pairs == pytest.approx(scatter, abs=1e-8 * size)
+    np.testing.assert_allclose(weights.sum(axis=1), roots**2, rtol=1e-9)
+
+
+@quick
+@given(affinities())
+def test_roughness_is_the_quadratic_form_of_the_laplacian(case):
+    matrix, rng = case
+    vectors = np.linalg.qr(rng.standard_normal((len(matrix), 2)))[0]
+    expected = np.trace(vectors.T @ (np.eye(len(matrix)) - matrix) @ vectors)
+    assert updates.roughness(vectors, matrix @ vectors) == pytest.approx(expected, abs=1e-10)
+    assert updates.graph_objective(3.0, 0.5, 4.0) == 5.0
+
+
+@quick
+@given(problems(), st.sampled_from([0.1, 2.0]))
+def test_statistics_of_blocks_add_up_to_the_updates_of_the_whole(problem, precision):
+    points, start, masses, _ = problem
+    centers = updates.centers(points, start, masses)
+    half = len(points) // 2
+    parts = [
+        updates.expectation(points[rows], centers, precision, None if masses is None else masses[rows])
+        for rows in (slice(0, half), slice(half, None))
+        if len(points[rows])
+    ]
+    memberships = np.concatenate([part[0] for part in parts])
+    totals, moments, scatter, energy = (sum(values) for values in zip(*(part[1] for part in parts), strict=True))
+    np.testing.assert_allclose(memberships, updates.memberships(updates.squared_distances(points, centers), precision))
+    moved = updates.moved_centers(centers, moments, totals)
+    size = np.abs(points).max()
+    np.testing.assert_allclose(moved, updates.centers(points, memberships, masses), rtol=1e-8, atol=1e-8 * size)
+    direct = updates.scatter(updates.squared_distances(points, moved), memberships, masses)
+    assert updates.moved_scatter(float(scatter), moments, totals) == pytest.approx(
+        direct, abs=1e-8 * (1 + float(scatter))
+    )
+    costs = updates.squared_distances(points, centers)
+    expected = float(updates.weighted(updates.free_energies(costs, precision), masses).sum())
+    assert float(energy) == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+@quick
+@given(problems(weights=False))
+def test_a_mass_of_two_is_a_sample_twice(problem):
+    points, memberships, _, _ = problem
+    masses = np.where(np.arange(len(points)) % 2 == 0, 2.0, 1.0)
+    twice = np.repeat(np.arange(len(points)), masses.astype(int))
+    np.testing.assert_allclose(
+        updates.centers(points, memberships, masses), updates.centers(points[twice], memberships[twice]), rtol=1e-9
+    )
+    assert updates.entropy(memberships, masses) == pytest.approx(updates.entropy(memberships[twice]))
+    whole = updates.membership_factor(memberships[twice])
+    folded = updates.membership_factor(memberships, masses)
+    np.testing.assert_allclose(folded.T @ folded, whole.T @ whole, rtol=1e-9, atol=1e-12)
+
+
+def test_softmax_neither_overflows_nor_loses_ties():
+    np.testing.assert_allclose(updates.softmax(np.array([[1e308, 1e308], [-1e308, 0.0]])), [[0.5, 0.5], [0.0, 1.0]])
