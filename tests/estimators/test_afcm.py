@@ -71,7 +71,7 @@ def test_attributes_are_there_and_agree(iris):
 
 
 def test_paper_mode_on_iris(iris):
-    """The row of the paper is 96.13; random starts average at least 95.3 (40 of them: ten alone have an error of 0.4)."""
+    """The row of the paper is 96.13; random starts average at least 95.3 (40: ten alone have an error of 0.4)."""
     X, y = iris
     scores = []
     for seed in range(40):
@@ -252,7 +252,7 @@ def test_the_same_seed_gives_the_same_bits_and_the_global_state_is_left_alone(ir
 
 
 def test_several_runs_keep_the_lowest_cut_not_the_lowest_objective():
-    X, y = make_spirals(random_state=1)
+    X, _ = make_spirals(random_state=1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AFCMWarning)
         single = [AFCM(2, init="random", n_neighbors=6, random_state=seed).fit(X) for seed in range(4)]

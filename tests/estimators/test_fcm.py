@@ -290,6 +290,6 @@ def test_errors_name_the_parameter_and_the_way_out(iris, model, message):
 
 # The checks' weighted data have 4 different samples, so the models are asked for 3 clusters instead of 8.
 @pytest.mark.filterwarnings("ignore::afcm.exceptions.AFCMWarning")  # the checks fit a few sweeps on tiny data
-@parametrize_with_checks([FCM(3), EntropyFCM(3), FCM(3, m=1.2)])
+@parametrize_with_checks([FCM(3), EntropyFCM(3)])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

@@ -11,7 +11,7 @@ from afcm.scatters import STRUCTURES
 KINDS = sorted(STRUCTURES)
 LIKE_SKLEARN = ["full", "tied", "diag", "spherical"]
 
-quick = settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+quick = settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 seeds = st.integers(0, 2**32 - 1)
 shapes = st.floats(0.2, 5.0)
 

@@ -12,9 +12,11 @@ from sklearn.datasets import make_blobs
 from afcm import graph, neighbors, spectral, starts, updates
 from afcm.alternating import run
 from afcm.models.embedded import EmbeddedProblem
-from afcm.models.extension import Extension, inverse_spectrum
+from afcm.models.extension import extension, inverse_spectrum
 from afcm.models.plain import PlainProblem
+from afcm.similarity import Placed
 
+from ..reference import dense_paper_run
 from ..strategies import affinities, quick
 
 
@@ -29,30 +31,6 @@ def problem_for(affinity, n_clusters, graph_weight, masses=None):
     built = affinity if isinstance(affinity, graph.Graph) else graph.normalised(sp.csr_array(affinity), masses)
     block = starts.search_block(built, n_clusters)
     return EmbeddedProblem(built.affinity, masses, graph_weight, block)
-
-
-def dense_paper_run(affinity, memberships, graph_weight, cap, n_sweeps):
-    """Algorithm 1 with a full dense eigen-decomposition of the printed matrix; returns J after each sweep."""
-    n, c = memberships.shape
-    laplacian = np.eye(n) - affinity
-    precision, values = 1.0, []
-    for _ in range(n_sweeps):
-        b = np.diag(1 / memberships.sum(axis=0))
-        matrix = precision * (np.eye(n) - memberships @ b @ memberships.T) + graph_weight * laplacian
-        z = np.linalg.eigh(matrix)[1][:, :c]
-        v = b @ memberships.T @ z
-        d2 = ((z[:, None, :] - v[None]) ** 2).sum(axis=2)
-        precision = min(n * c / 2 / (memberships * d2).sum(), cap)
-        scores = np.exp(-precision * (d2 - d2.min(axis=1, keepdims=True)))
-        memberships = scores / scores.sum(axis=1, keepdims=True)
-        logs = np.log(np.where(memberships > 0, memberships, 1))
-        values.append(
-            precision * (memberships * d2).sum()
-            + (memberships * logs).sum()
-            - n * c / 2 * np.log(precision)
-            + graph_weight * np.trace(z.T @ laplacian @ z)
-        )
-    return np.array(values)
 
 
 @quick
@@ -156,15 +134,5 @@ def test_fitted_samples_obey_the_equation_that_places_new_ones():
     state = result.state
     right = 3e5 * state.smoothed + state.precision * state.memberships @ state.centers
     np.testing.assert_allclose(right @ inverse_spectrum(problem, state), state.vectors, atol=1e-6)
-    extension = Extension(
-        state.vectors,
-        state.memberships,
-        state.centers,
-        state.precision,
-        3e5,
-        built.degrees,
-        None,
-        inverse_spectrum(problem, state),
-    )
-    placed = extension.embed(built.affinity)
+    placed = extension(problem, state, built.degrees).embed(Placed(built.affinity, np.full(300, -1)))
     assert np.corrcoef(placed.ravel(), state.vectors.ravel())[0, 1] > 0.98

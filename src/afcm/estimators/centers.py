@@ -64,7 +64,7 @@ class CenterClusterer(SoftClusterer):
         random = check_random_state(self.random_state)
         self._prepare(X, masses, random)
         problem = self._problem(X, masses)
-        how = {"max_iter": self.max_iter, "tol": self._tol(X.dtype), "stop": STOP_RULES[self.stop]}
+        how: dict[str, Any] = {"max_iter": self.max_iter, "tol": self._tol(X.dtype), "stop": STOP_RULES[self.stop]}
         results = [
             run(problem, problem.at(*start), callback=self.callback, **how) for start in self._starts(problem, random)
         ]

@@ -12,14 +12,16 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from afcm import graph as graphs
-from afcm import neighbors, starts
+from afcm import starts
 from afcm.alternating import Result, run
 from afcm.estimators import validation
 from afcm.estimators.base import DTYPES, SoftClusterer
 from afcm.exceptions import NotConvergedWarning
+from afcm.graph import Distinct
 from afcm.models.embedded import EmbeddedProblem, EmbeddedState
-from afcm.models.extension import Extension, inverse_spectrum
+from afcm.models.extension import extension
 from afcm.models.plain import PlainProblem
+from afcm.similarity import GivenSimilarity, NeighborSimilarity
 
 # Neighbours by default, where there are so many samples.
 DEFAULT_NEIGHBORS = 10
@@ -55,7 +57,8 @@ class AFCM(SoftClusterer):
         ``"precomputed"``: X is the symmetric matrix of similarities (sparse or dense, its diagonal not used).
     init : {"spectral", "k-means++", "random"} or array, default="spectral"
         ``"spectral"``: k-means on unit-length rows of the graph's leading eigenvectors. ``"random"``: random
-        memberships, the paper's. An array holds memberships (n_samples × n_clusters) or centres (n_clusters × n_features).
+        memberships, the paper's. An array holds memberships (n_samples × n_clusters) or centres
+        (n_clusters × n_features).
     n_init : int, default=1
         Runs from different random starts. The one with the lowest normalised cut of its labels is kept
         (`normalized_cut_`), not the one with the lowest J: J has no lower bound, it goes to −∞ with γ, while the
@@ -179,15 +182,16 @@ class AFCM(SoftClusterer):
         """
         self._check_parameters()
         X = self._validated(X)
-        weights = validation.check_sample_weight(sample_weight, X.shape[0])
-        self._nodes = self._find_nodes(X, weights)
-        graph = self._build_graph(X)
-        problem, states = self._begin(X, graph)
+        nodes = self._find_nodes(X, validation.check_sample_weight(sample_weight, X.shape[0]))
+        points = None if self.affinity == "precomputed" else X[nodes.rows]
+        similarity, graph = self._build_graph(X, points, nodes)
+        problem, states = self._begin(X, points, nodes, graph)
         results = [
             run(problem, state, max_iter=self.max_iter, tol=self.tol, callback=self.callback) for state in states
         ]
         best = min(results, key=lambda result: self._cut(graph, result))
-        self._store_fit(X, graph, problem, best)
+        self._similarity, self._extension = similarity, extension(problem, best.state, graph.degrees)
+        self._store_fit(X, nodes, graph, problem, best)
         return self
 
     def _check_parameters(self) -> None:
@@ -206,8 +210,7 @@ class AFCM(SoftClusterer):
     def _validated(self, X: Any) -> Any:
         X = validate_data(self, X, accept_sparse="csr", dtype=DTYPES)
         if self.affinity == "precomputed":
-            X = validation.check_affinity(X)
-            return X
+            return validation.check_affinity(X)
         n = X.shape[0]
         if self.n_neighbors != "auto" and self.n_neighbors >= n > 1:
             raise ValueError(
@@ -216,7 +219,7 @@ class AFCM(SoftClusterer):
         validation.check_span(X)
         return X
 
-    def _find_nodes(self, X: Any, weights: Any) -> graphs.Distinct:
+    def _find_nodes(self, X: Any, weights: Any) -> Distinct:
         merge = self.merge_duplicates and self.affinity != "precomputed"
         nodes = graphs.distinct(X, weights, merge=merge)
         validation.check_enough_samples(self.n_clusters, X.shape[0], nodes.rows.size)
@@ -224,129 +227,76 @@ class AFCM(SoftClusterer):
             raise ValueError(f"X has only one sample to learn from (n_samples={X.shape[0]}); a graph needs at least 2")
         return nodes
 
-    def _build_graph(self, X: Any) -> graphs.Graph:
-        rows, masses, _ = self._nodes
-        if self.affinity == "precomputed":
-            return graphs.normalised(X[rows][:, rows], masses)
-        self._node_points = X if rows.size == X.shape[0] and masses is None else X[rows]
-        k = self._effective_neighbors(rows.size)
-        found = self._neighbors_of(None, k)
-        self._scales = np.sqrt(found.squared[:, k - 1])
-        weights = self._weights(found, k)
-        graph = graphs.normalised(graphs.symmetrised(weights), masses)
-        if not graph.affinity.nnz:
-            typical = float(np.sqrt(np.median(found.squared[:, k - 1])))
-            raise ValueError(
-                f"bandwidth={self.bandwidth!r} is so small against the distances in X that every similarity is 0; use "
-                f"about {typical:.3g}, or kernel='local', or scale X"
-            )
-        return graph
-
-    def _effective_neighbors(self, n_nodes: int) -> int:
+    def _build_graph(self, X: Any, points: Any, nodes: Distinct) -> tuple[Any, graphs.Graph]:
+        if points is None:
+            return GivenSimilarity(nodes.rows), graphs.normalised(X[nodes.rows][:, nodes.rows], nodes.masses)
         wanted = DEFAULT_NEIGHBORS if self.n_neighbors == "auto" else int(self.n_neighbors)
-        return max(1, min(wanted, n_nodes - 1))
+        return NeighborSimilarity.of(points, nodes.masses, wanted, self.kernel, float(self.bandwidth))
 
-    def _neighbors_of(self, queries: Any, k: int) -> neighbors.Neighbors:
-        """One more than k where there is one, for the adaptive kernel."""
-        available = self._node_points.shape[0] - (queries is None)
-        return neighbors.nearest(self._node_points, min(k + 1, available), queries)
-
-    def _weights(self, found: neighbors.Neighbors, k: int) -> Any:
-        lists = graphs.neighbor_lists(found, k, float(self.bandwidth), self._scales)
-        return graphs.directed(graphs.KERNELS[self.kernel](lists), found.indices, self._scales.size)
-
-    def _begin(self, X: Any, graph: graphs.Graph) -> tuple[EmbeddedProblem, list[EmbeddedState]]:
+    def _begin(
+        self, X: Any, points: Any, nodes: Distinct, graph: graphs.Graph
+    ) -> tuple[EmbeddedProblem, list[EmbeddedState]]:
         """The problem and the states its runs start from."""
-        random = check_random_state(self.random_state)
-        masses = graph.masses
-        n_samples = float(graph.degrees.size if masses is None else masses.sum())
+        n_samples = float(graph.degrees.size if graph.masses is None else graph.masses.sum())
         weight = DEFAULT_GRAPH_WEIGHT * n_samples if self.graph_weight == "auto" else float(self.graph_weight)
         block = starts.search_block(graph, self.n_clusters)
-        problem = EmbeddedProblem(graph.affinity, masses, weight, block)
-        given = None if isinstance(self.init, str) else self._given_memberships(X)
-        n_runs = self.n_init if given is None else 1
-        return problem, [self._start(problem, graph, given, random) for _ in range(n_runs)]
+        problem = EmbeddedProblem(graph.affinity, graph.masses, weight, block)
+        if not isinstance(self.init, str):
+            return problem, [problem.with_memberships(self._given_memberships(X, points, nodes))]
+        random = check_random_state(self.random_state)
+        return problem, [self._start(problem, graph, points, random) for _ in range(self.n_init)]
 
-    def _start(self, problem: EmbeddedProblem, graph: graphs.Graph, given: Any, random: Any) -> EmbeddedState:
-        if given is not None:
-            return problem.with_memberships(given)
-        choices = ("spectral", "random") if self.affinity == "precomputed" else ("spectral", "k-means++", "random")
+    def _start(self, problem: EmbeddedProblem, graph: graphs.Graph, points: Any, random: Any) -> EmbeddedState:
+        choices = ("spectral", "random") if points is None else ("spectral", "k-means++", "random")
         init = validation.check_choice("init", self.init, choices)
-        points = None if self.affinity == "precomputed" else self._node_points
         if init == "spectral":
             eigen, memberships = starts.spectral_start(graph, self.n_clusters, points, random)
             return problem.from_embedding(memberships, eigen)
         if init == "k-means++":
             centers = starts.seeded_centers(points, self.n_clusters, graph.masses, random)
-            return problem.with_memberships(
-                PlainProblem.from_points(points, graph.masses).from_centers(centers).memberships
-            )
+            return problem.with_memberships(soft_assignment(points, graph.masses, centers))
         return problem.with_memberships(starts.random_memberships(graph.degrees.size, self.n_clusters, random))
 
-    def _given_memberships(self, X: Any) -> Any:
+    def _given_memberships(self, X: Any, points: Any, nodes: Distinct) -> Any:
         kind, array = validation.check_init_array(self.init, X.shape[0], self.n_clusters, X.shape[1])
         if kind == "memberships":
-            return array[self._nodes.rows]
-        if self.affinity == "precomputed" or sp.issparse(X):
+            return array[nodes.rows]
+        if points is None or sp.issparse(points):
             raise ValueError("init holds centres; with a precomputed affinity or sparse X give memberships instead")
-        plain = PlainProblem.from_points(self._node_points, self._nodes.masses)
-        return plain.from_centers(array).memberships
+        return soft_assignment(points, nodes.masses, array)
 
     def _cut(self, graph: graphs.Graph, result: Result[EmbeddedState]) -> float:
         labels = np.argmax(result.state.memberships, axis=1)
         return graphs.normalized_cut(graph, starts.one_hot(labels, self.n_clusters))
 
-    def _store_fit(self, X: Any, graph: graphs.Graph, problem: EmbeddedProblem, best: Result[EmbeddedState]) -> None:
-        state = best.state
-        self._extension = Extension(
-            problem.embedding(state.vectors),
-            state.memberships,
-            state.centers,
-            state.precision,
-            problem.graph_weight,
-            graph.degrees,
-            graph.masses,
-            inverse_spectrum(problem, state),
-        )
-        self.embedding_, memberships = self._expanded(X)
-        self.cluster_centers_ = state.centers
+    def _store_fit(
+        self, X: Any, nodes: Distinct, graph: graphs.Graph, problem: EmbeddedProblem, best: Result[EmbeddedState]
+    ) -> None:
+        self.embedding_, memberships = self._expanded(X, nodes)
+        self.cluster_centers_ = best.state.centers
         self.graph_weight_ = problem.graph_weight
         self.normalized_cut_ = self._cut(graph, best)
         self.n_components_ = graph.components()[0]
-        self.eigen_residual_ = state.eigen_residual
+        self.eigen_residual_ = best.state.eigen_residual
         self._store_run(best, memberships, doubt_hard=self.normalized_cut_ > CLEAN_CUT * self.n_clusters)
-        if not state.eigen_converged:
+        if not best.state.eigen_converged:
             warnings.warn(
-                f"AFCM: the eigen-solver stopped with a relative residual of {state.eigen_residual:.3g}; the embedding "
+                f"AFCM: the eigen-solver stopped with a relative residual of {self.eigen_residual_:.3g}; the embedding "
                 "may be inaccurate: use more n_neighbors",
                 NotConvergedWarning,
                 stacklevel=3,
             )
 
-    def _expanded(self, X: Any) -> tuple[Any, Any]:
+    def _expanded(self, X: Any, nodes: Distinct) -> tuple[Any, Any]:
         """Embedding and memberships of the nodes, for every sample; absent ones (weight 0) are predicted."""
-        fitted, inverse = self._extension, self._nodes.inverse
+        fitted, inverse = self._extension, nodes.inverse
         embedding, memberships = fitted.embedding[inverse], fitted.memberships[inverse]
         absent = np.zeros(0, dtype=np.intp) if isinstance(inverse, slice) else np.flatnonzero(inverse < 0)
         if absent.size:
-            embedding[absent] = self._embed(X[absent])
+            embedding[absent] = fitted.embed(self._similarity.place(X[absent]))
             memberships[absent] = fitted.memberships_of(embedding[absent])
         dtype = X.dtype if self.affinity != "precomputed" else np.float64
         return embedding.astype(dtype, copy=False), memberships.astype(dtype, copy=False)
-
-    def _embed(self, X: Any) -> Any:
-        """Rows of the embedding for samples in the form `fit` took them."""
-        if self.affinity == "precomputed":
-            weights = sp.csr_array(X, dtype=np.float64)[:, self._nodes.rows]
-            return self._extension.embed(graphs.without_empty_rows(weights))
-        k = self._effective_neighbors(self._scales.size)
-        found = self._neighbors_of(X, k)
-        nearest = found.indices[:, 0]
-        weights = graphs.without_empty_rows(self._weights(found, k), nearest)
-        embedding = self._extension.embed(weights)
-        same = found.squared[:, 0] == 0
-        embedding[same] = self._extension.embedding[nearest[same]]
-        return embedding
 
     def transform(self, X: Any) -> Any:
         """Rows of the embedding for new samples, n×c.
@@ -359,7 +309,7 @@ class AFCM(SoftClusterer):
         X = self._validated_new(X, accept_sparse=True)
         if self.affinity == "precomputed" and X.min() < 0:
             raise ValueError(f"X holds a negative similarity ({X.min():.6g}); use numbers of at least 0")
-        return self._embed(X)
+        return self._extension.embed(self._similarity.place(X))
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit, and the embedding of X."""
@@ -390,3 +340,8 @@ class AFCM(SoftClusterer):
         tags.input_tags.pairwise = self.affinity == "precomputed"
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def soft_assignment(points: Any, masses: Any, centers: Any) -> Any:
+    """Memberships of PlainAFCM's first step from these centres."""
+    return PlainProblem.from_points(points, masses).from_centers(centers).memberships

@@ -17,16 +17,8 @@ from afcm.estimators import mixture_starts, validation
 from afcm.estimators.base import DTYPES, SoftClusterer
 from afcm.exceptions import AFCMWarning
 from afcm.graph import Distinct, distinct
-from afcm.models.mixture import (
-    MixtureProblem,
-    MixtureState,
-    Parameters,
-    draws,
-    likelihood_still,
-    log_densities,
-    log_weights,
-    squared_distances,
-)
+from afcm.models import mixture
+from afcm.models.mixture import MixtureProblem, MixtureState, Parameters
 from afcm.models.plain import total_scatter
 from afcm.scatters import STRUCTURES, SingularScatterError
 
@@ -81,11 +73,9 @@ class GeneralizedGaussianMixture(SoftClusterer):
         ``scatters_``, and one per component where β differs.
     shape_ : float or array (n_clusters,)
         β; an array if each component learned its own.
-    scale_ : float
-        m. It is redundant with the size of Σ and therefore 1/2 (the Gaussian's) unless
+    scale_, gamma_ : float
+        m, which is AFCM's γ. It is redundant with the size of Σ and therefore 1/2 (the Gaussian's) unless
         ``covariance_type="identity"``.
-    gamma_ : float
-        The same number: AFCM's γ is the mixture's m.
     memberships_ : array (n_samples, n_clusters)
     labels_ : array (n_samples,)
         ``argmax`` of the memberships.
@@ -165,7 +155,10 @@ class GeneralizedGaussianMixture(SoftClusterer):
         try:
             runs = [self._run(problem, start) for start in self._starts(X, weights, samples, problem)]
         except SingularScatterError as error:
-            raise ValueError(self._singular_advice(error)) from error
+            raise ValueError(
+                f"reg_covar={self.reg_covar!r} is too small for these data: {error}; raise it to about 1e-6 times the "
+                "variance of a feature, or use covariance_type='diag', or fewer clusters"
+            ) from error
         best, shapes = min(runs, key=lambda run: run[0].state.objective)
         self._store_parameters(best.state.parameters, origin)
         self._store_run(best, self.predict_proba(X), doubt_hard=False)
@@ -229,14 +222,10 @@ class GeneralizedGaussianMixture(SoftClusterer):
                 self.callback(iteration)
 
         start = problem.from_memberships(memberships, 1.0 if problem.learn_shape else float(self.shape))
-        result = run(problem, start, max_iter=self.max_iter, tol=self.tol, callback=watch, stop=likelihood_still)
-        return result, np.array(shapes)
-
-    def _singular_advice(self, error: SingularScatterError) -> str:
-        return (
-            f"reg_covar={self.reg_covar!r} is too small for these data: {error}; raise it to about 1e-6 times the "
-            f"variance of a feature, or use covariance_type='diag', or fewer clusters"
+        result = run(
+            problem, start, max_iter=self.max_iter, tol=self.tol, callback=watch, stop=mixture.likelihood_still
         )
+        return result, np.array(shapes)
 
     def _store_parameters(self, fitted: Parameters, origin: Any) -> None:
         structure = STRUCTURES[self.covariance_type]
@@ -263,13 +252,8 @@ class GeneralizedGaussianMixture(SoftClusterer):
         shapes = np.broadcast_to(self.shape_, n_clusters)
         return Parameters(self.weights_, self.cluster_centers_, scatters, shapes, self.scale_)
 
-    def _distances(self, X: Any) -> Any:
-        """Squared distances of valid samples to the centres, each component in its own metric."""
-        return squared_distances(X, self._parameters(), STRUCTURES[self.covariance_type])
-
     def _log_joint(self, X: Any) -> Any:
-        fitted = self._parameters()
-        return log_densities(self._distances(X), fitted, STRUCTURES[self.covariance_type]) + log_weights(fitted)
+        return mixture.log_joint(X, self._parameters(), STRUCTURES[self.covariance_type])
 
     def predict_proba(self, X: Any) -> Any:
         """Memberships of new samples, n×c; rows sum to 1. The model is not changed."""
@@ -279,7 +263,8 @@ class GeneralizedGaussianMixture(SoftClusterer):
     def transform(self, X: Any) -> Any:
         """Distances to the centres in each component's own metric Σ_j, n×c (Mahalanobis' for β = 1)."""
         X = self._validated_new(X)
-        return np.sqrt(self._distances(X)).astype(X.dtype, copy=False)
+        distances = mixture.squared_distances(X, self._parameters(), STRUCTURES[self.covariance_type])
+        return np.sqrt(distances).astype(X.dtype, copy=False)
 
     def score_samples(self, X: Any) -> Any:
         """Log-density of each sample."""
@@ -310,7 +295,7 @@ class GeneralizedGaussianMixture(SoftClusterer):
         n = validation.check_integer("n_samples", n_samples)
         random = check_random_state(random_state)
         counts = random.multinomial(n, self.weights_ / self.weights_.sum())
-        drawn = draws(self._parameters(), STRUCTURES[self.covariance_type], counts, random)
+        drawn = mixture.draws(self._parameters(), STRUCTURES[self.covariance_type], counts, random)
         return drawn, np.repeat(np.arange(counts.size), counts)
 
     @property

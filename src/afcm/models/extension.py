@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 
 from afcm import updates
+from afcm.models.embedded import EmbeddedProblem, EmbeddedState
+from afcm.similarity import Placed
 
 
 @dataclass(frozen=True)
@@ -27,22 +29,38 @@ class Extension:
     masses: Any  # n or None
     inverse_spectrum: Any  # Θ⁻¹, q×q
 
-    def embed(self, weights: Any) -> Any:
-        """Rows of the embedding for samples with these similarities (m×n, no empty row) to the fitted ones."""
+    def embed(self, placed: Placed) -> Any:
+        """Rows of the embedding for placed samples; one identical to a node gets that node's row."""
+        weights, twins = placed
         shares = weights if self.masses is None else weights.multiply(self.masses[None, :]).tocsr()
         totals = np.asarray(shares.sum(axis=1)).ravel()
         shares = shares.multiply(1 / totals[:, None]).tocsr()
         scale = np.sqrt(np.where(self.degrees > 0, self.degrees, 1.0))
         smoothed = (shares @ (self.embedding / scale[:, None])) * np.sqrt(shares @ self.degrees)[:, None]
         pulled = (shares @ self.memberships) @ self.centers
-        return (self.graph_weight * smoothed + self.precision * pulled) @ self.inverse_spectrum
+        placed_rows = (self.graph_weight * smoothed + self.precision * pulled) @ self.inverse_spectrum
+        return np.where(twins[:, None] >= 0, self.embedding[twins], placed_rows)
 
     def memberships_of(self, embedding: Any) -> Any:
         """op3 in the fitted embedding."""
         return updates.memberships(updates.squared_distances(embedding, self.centers), self.precision)
 
 
-def inverse_spectrum(problem: Any, state: Any) -> Any:
+def extension(problem: EmbeddedProblem, state: EmbeddedState, degrees: Any) -> Extension:
+    """The extension of a finished run."""
+    return Extension(
+        problem.embedding(state.vectors),
+        state.memberships,
+        state.centers,
+        state.precision,
+        problem.graph_weight,
+        degrees,
+        problem.masses,
+        inverse_spectrum(problem, state),
+    )
+
+
+def inverse_spectrum(problem: EmbeddedProblem, state: EmbeddedState) -> Any:
     """Θ⁻¹ (pseudo-inverse: merged clusters make Θ singular)."""
     totals = updates.cluster_totals(state.memberships, problem.masses)
     graph_part = state.vectors.T @ state.smoothed

@@ -241,6 +241,13 @@ def log_densities(distances: Any, parameters: Parameters, structure: Structure) 
     return mggd.log_densities(distances, determinants, parameters.shapes, parameters.scale, dimension)
 
 
+def log_joint(points: Any, parameters: Parameters, structure: Structure) -> Any:
+    """``log α_j g(x_i | θ_j)``, n×c."""
+    return log_densities(squared_distances(points, parameters, structure), parameters, structure) + log_weights(
+        parameters
+    )
+
+
 def log_weights(parameters: Parameters) -> Any:
     """``log α_j``, finite for an empty component."""
     return np.log(np.maximum(parameters.weights, mggd.TINY))

@@ -1,0 +1,44 @@
+"""AFCM against the paper's dense algorithm: same graph, same start, the same J."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.datasets import make_blobs
+
+from afcm import graph, neighbors, starts
+from afcm.alternating import run
+from afcm.models.embedded import EmbeddedProblem
+from benchmarks.measuring import best_of
+from tests.reference import dense_paper_run
+
+SIZES, N_CLUSTERS, SWEEPS = (1000, 2000, 4000), 10, 3
+
+
+def fast(built, memberships, weight):
+    problem = EmbeddedProblem(built.affinity, None, weight, starts.search_block(built, N_CLUSTERS))
+    return run(problem, problem.with_memberships(memberships), max_iter=SWEEPS, tol=0.0).history["objective"]
+
+
+def dense(built, memberships, weight):
+    cap = EmbeddedProblem(built.affinity, None, weight, None).largest_precision(N_CLUSTERS)
+    return dense_paper_run(built.affinity.toarray(), memberships, weight, cap, SWEEPS)
+
+
+def main() -> None:
+    print(f"one sweep of AFCM (c = {N_CLUSTERS}, mean of {SWEEPS} from the same random memberships)")
+    print("       n   dense s    fast s   ratio   largest relative difference of J")
+    for n in SIZES:
+        points, _ = make_blobs(n, 16, centers=N_CLUSTERS, cluster_std=4.0, random_state=0)
+        built = graph.neighbor_graph(neighbors.nearest(points, 11), 10, kernel="local")
+        memberships = starts.random_memberships(n, N_CLUSTERS, np.random.RandomState(0))
+        slow, quick = (best_of(r, way, built, memberships, 10.0 * n) for r, way in ((1, dense), (3, fast)))
+        difference = np.max(np.abs(slow.value - quick.value) / np.abs(slow.value))
+        print(
+            f"{n:>8} {slow.seconds / SWEEPS:>9.3f} {quick.seconds / SWEEPS:>9.4f} {slow.seconds / quick.seconds:>7.0f}"
+            f"   {difference:.1e}",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,97 @@
+"""AFCM against scikit-learn's SpectralClustering: whole fits, what follows the neighbours, memory, and who is right."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+from sklearn.cluster import SpectralClustering
+from sklearn.datasets import make_blobs, make_moons
+from sklearn.metrics import adjusted_rand_score
+from sklearn.neighbors import kneighbors_graph
+
+from afcm import AFCM, neighbors
+from afcm.datasets import load_dataset
+from benchmarks.measuring import best_of, measure
+
+K = 10
+
+
+def afcm(X, c, affinity="nearest_neighbors"):
+    return (
+        AFCM(c, n_neighbors="auto" if affinity == "precomputed" else K, affinity=affinity, random_state=0)
+        .fit(X)
+        .labels_
+    )
+
+
+def peer(X, c, solver, affinity="nearest_neighbors"):
+    model = SpectralClustering(c, n_neighbors=K, affinity=affinity, eigen_solver=solver, random_state=0)
+    return model.fit(X).labels_
+
+
+def line(name, result, y, reference=None):
+    ratio = "" if reference is None else f"{result.seconds / reference:>7.2f}"
+    score = "" if y is None else f"{adjusted_rand_score(y, result.value):>8.4f}"
+    print(f"  {name:<34}{result.seconds:>9.2f}{result.megabytes:>9.0f}{score:>9}{ratio:>8}", flush=True)
+
+
+def compare(title, X, y, c, solvers, repeats=2):
+    print(f"\n{title}\n  {'':<34}{'seconds':>9}{'MB':>9}{'ARI':>9}{'/ AFCM':>8}")
+    ours = best_of(repeats, afcm, X, c)
+    line("AFCM, whole fit", ours, y, ours.seconds)
+    for solver in solvers:
+        line(f"SpectralClustering {solver}", measure(peer, X, c, solver), y, ours.seconds)
+    return ours
+
+
+def from_the_graph(X, y, c, solvers):
+    W = kneighbors_graph(X, K, include_self=False)
+    W = (W + W.T) / 2
+    print(f"  {'from the same precomputed graph:':<34}")
+    ours = best_of(2, afcm, W, c, "precomputed")
+    line("AFCM", ours, y, ours.seconds)
+    for solver in solvers:
+        line(f"SpectralClustering {solver}", measure(peer, W, c, solver, "precomputed"), y, ours.seconds)
+
+
+def neighbor_search(X):
+    print(f"  {'neighbours alone:':<34}")
+    ours = best_of(2, neighbors.nearest, X, K)
+    line("afcm.neighbors", ours, None, ours.seconds)
+    line("scikit-learn", best_of(2, kneighbors_graph, X, K), None, ours.seconds)
+
+
+def blobs(n=30_000, spread=1.0):
+    X, y = make_blobs(n, 16, centers=10, cluster_std=spread, random_state=0)
+    solvers = ("lobpcg", "amg", "arpack")
+    compare(f"16-d blobs, n = {n}, c = 10, spread {spread}", X, y, 10, solvers)
+    from_the_graph(X, y, 10, solvers)
+    neighbor_search(X)
+
+
+def moons(n=30_000):
+    X, y = make_moons(n, noise=0.07, random_state=0)
+    compare(f"two moons, noise 0.07, n = {n}", X, y, 2, ("lobpcg", "amg", "arpack"))
+
+
+def faces():
+    folder = os.environ.get("AFCM_DATA", Path(__file__).parents[2] / "shared" / "data")
+    try:
+        data = load_dataset("pose07", folder=folder, scale="minmax", download=False)
+    except FileNotFoundError as reason:
+        print(f"\nfaces: skipped ({reason})")
+        return
+    compare("faces (pose07), n = 1629, d = 1024, c = 68", np.asarray(data.X), data.y, 68, ("arpack",), repeats=3)
+
+
+def main() -> None:
+    blobs()
+    blobs(spread=4.0)
+    moons()
+    faces()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,142 @@
+"""`make demo`: k-means, PlainAFCM and AFCM on the paper's two toys and on Iris, a table and a picture."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.cluster import KMeans
+from sklearn.datasets import load_iris
+from sklearn.preprocessing import minmax_scale
+
+from afcm import AFCM, PlainAFCM
+from afcm.datasets import make_rings, make_spirals
+from afcm.exceptions import NotConvergedWarning
+from afcm.metrics import adjusted_rand, clustering_accuracy, normalized_mutual_info
+
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")  # Okabe and Ito: colour-blind safe
+
+
+class Case(NamedTuple):
+    """A data set of the demo."""
+
+    name: str
+    X: Any
+    y: Any
+    n_clusters: int
+
+
+class Row(NamedTuple):
+    """A line of the table."""
+
+    data: str
+    method: str
+    accuracy: float
+    nmi: float
+    ari: float
+    memberships: str
+    seconds: float
+
+
+METHODS: dict[str, Callable[[int], Any]] = {
+    "k-means": lambda c: KMeans(c, n_init=10, random_state=0),
+    "PlainAFCM": lambda c: PlainAFCM(c, random_state=0),
+    "AFCM": lambda c: AFCM(c, random_state=0),
+}
+
+
+def cases() -> list[Case]:
+    """Spirals 2×500, rings 3×300, Iris (min-max)."""
+    iris, species = load_iris(return_X_y=True)
+    return [
+        Case("spirals", *make_spirals(random_state=0), 2),
+        Case("rings", *make_rings(random_state=0), 3),
+        Case("iris", minmax_scale(iris), species, 3),
+    ]
+
+
+def fitted(case: Case, method: str) -> tuple[Any, Row]:
+    """One model and its line."""
+    model = METHODS[method](case.n_clusters)
+    began = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotConvergedWarning)  # rings have no centres for PlainAFCM to converge to
+        labels = model.fit_predict(case.X)
+    seconds = time.perf_counter() - began
+    scores = (score(case.y, labels) for score in (clustering_accuracy, normalized_mutual_info, adjusted_rand))
+    state = getattr(model, "membership_state_", "hard")
+    return model, Row(case.name, method, *scores, f"{state} ({getattr(model, 'crispness_', 1.0):.2f})", seconds)
+
+
+def table(rows: list[Row]) -> str:
+    """Plain text, one line a row."""
+    head = f"{'data':<9}{'method':<11}{'ACC':>7}{'NMI':>8}{'ARI':>8}   {'memberships':<13}{'seconds':>8}"
+    lines = [
+        f"{row.data:<9}{row.method:<11}{100 * row.accuracy:>7.2f}{100 * row.nmi:>8.2f}{100 * row.ari:>8.2f}   "
+        f"{row.memberships:<13}{row.seconds:>8.2f}"
+        for row in rows
+    ]
+    return "\n".join([head, "-" * len(head), *lines])
+
+
+def scatter(axes: Any, points: Any, model: Any, title: str) -> None:
+    """Points coloured by label, membership as opacity."""
+    colors = np.array([[int(code[i : i + 2], 16) / 255 for i in (1, 3, 5)] for code in COLORS])
+    strength = model.memberships_.max(axis=1)
+    floor = 1 / model.n_clusters
+    opacity = 0.15 + 0.85 * (strength - floor) / (1 - floor)
+    axes.scatter(points[:, 0], points[:, 1], c=np.column_stack([colors[model.labels_], opacity]), s=7, linewidths=0)
+    axes.set_title(title, fontsize=10)
+    axes.set_xticks([])
+    axes.set_yticks([])
+
+
+def flat(embedding: Any) -> Any:
+    """The two directions in which an embedding spreads most."""
+    centered = embedding - embedding.mean(axis=0)
+    return centered @ np.linalg.svd(centered, full_matrices=False)[2][:2].T
+
+
+def draw(cases: list[Case], models: dict[tuple[str, str], Any], path: Path) -> None:
+    """The paper's second figure: each toy by PlainAFCM, by AFCM, and in AFCM's embedding."""
+    from matplotlib.figure import Figure
+
+    toys = [case for case in cases if case.X.shape[1] == 2]
+    figure = Figure(figsize=(10, 3.4 * len(toys)), layout="constrained")
+    for line, case in zip(figure.subplots(len(toys), 3), toys, strict=True):
+        plain, full = models[case.name, "PlainAFCM"], models[case.name, "AFCM"]
+        scatter(line[0], case.X, plain, f"{case.name}: PlainAFCM")
+        scatter(line[1], case.X, full, f"{case.name}: AFCM")
+        wobble = np.random.default_rng(0).normal(scale=0.02 * np.ptp(full.embedding_), size=(len(case.X), 2))
+        scatter(line[2], flat(full.embedding_) + wobble, full, f"{case.name}: AFCM's embedding (jittered)")
+        for axes in line:
+            axes.set_aspect("equal", adjustable="datalim")
+    figure.savefig(path, dpi=120)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Fit, print, draw."""
+    parser = argparse.ArgumentParser(prog="python -m afcm.demo", description=__doc__)
+    parser.add_argument("--out", type=Path, default=Path("out"), help="folder for demo.png (default: out)")
+    out = parser.parse_args(arguments).out
+    out.mkdir(parents=True, exist_ok=True)
+    chosen, models, rows = cases(), {}, []
+    steps = [(case, method) for case in chosen for method in METHODS]
+    for number, (case, method) in enumerate(steps, start=1):
+        print(f"[{number}/{len(steps)}] {method} on {case.name} …", file=sys.stderr, flush=True)
+        models[case.name, method], row = fitted(case, method)
+        rows.append(row)
+    print(table(rows))
+    draw(chosen, models, out / "demo.png")
+    print(f"\nACC, NMI and ARI against the known classes, in percent. Picture: {out / 'demo.png'}")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,65 @@
+"""From what a fit was given to its graph, and from new samples to their similarities with the graph's nodes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from afcm import graph as graphs
+from afcm import neighbors
+
+Floats = NDArray[np.floating[Any]]
+Integers = NDArray[np.intp]
+
+
+class Placed(NamedTuple):
+    """New samples as the graph sees them."""
+
+    weights: Any  # sparse m×n similarities, no empty row
+    twins: Integers  # the node a sample is identical to, or −1
+
+
+@dataclass(frozen=True)
+class NeighborSimilarity:
+    """Similarity by a kernel on nearest neighbours."""
+
+    points: Any
+    scales: Floats  # distance of each node to its k-th neighbour
+    k: int
+    kernel: str
+    bandwidth: float
+
+    @classmethod
+    def of(
+        cls, points: Any, masses: Floats | None, n_neighbors: int, kernel: str, bandwidth: float
+    ) -> tuple[Self, graphs.Graph]:
+        """The similarity and the graph of these nodes; at most as many neighbours as there are other nodes."""
+        others = points.shape[0] - 1
+        k = min(n_neighbors, others)
+        found = neighbors.nearest(points, min(k + 1, others))  # one more, for the adaptive kernel
+        graph = graphs.neighbor_graph(found, k, kernel=kernel, bandwidth=bandwidth, masses=masses)
+        return cls(points, np.sqrt(found.squared[:, k - 1]), k, kernel, bandwidth), graph
+
+    def place(self, queries: Any) -> Placed:
+        """Similarities of new samples; one too far from everything is similar to its nearest node alone."""
+        found = neighbors.nearest(self.points, min(self.k + 1, self.points.shape[0]), queries)
+        lists = graphs.neighbor_lists(found, self.k, self.bandwidth, self.scales)
+        weights = graphs.directed(graphs.KERNELS[self.kernel](lists), found.indices, self.scales.size)
+        nearest = found.indices[:, 0]
+        return Placed(graphs.without_empty_rows(weights, nearest), np.where(found.squared[:, 0] == 0, nearest, -1))
+
+
+@dataclass(frozen=True)
+class GivenSimilarity:
+    """A precomputed affinity: ``rows`` are the samples that became nodes."""
+
+    rows: Integers
+
+    def place(self, similarities: Any) -> Placed:
+        """Given similarities to the fitted samples; a sample similar to none is similar to all."""
+        weights = sp.csr_array(similarities, dtype=np.float64)[:, self.rows]
+        return Placed(graphs.without_empty_rows(weights), np.full(weights.shape[0], -1))
