@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 from sklearn.datasets import make_blobs
+from tests.reference import dense_paper_run
 
 from afcm import graph, neighbors, starts
 from afcm.alternating import run
 from afcm.models.embedded import EmbeddedProblem
 from benchmarks.measuring import best_of
-from tests.reference import dense_paper_run
 
 SIZES, N_CLUSTERS, SWEEPS = (1000, 2000, 4000), 10, 3
 

@@ -14,29 +14,29 @@ import tempfile
 import time
 import tracemalloc
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 
 N_SAMPLES, N_FEATURES, N_CLUSTERS, SWEEPS = 100_000, 16, 10, 50
-REPEATS = 3
+ROUNDS = 3
 PEER = "AFCM_FUZZY_C_MEANS_PYTHON"
 PEER_SCRIPT = """
 import json, sys, time, tracemalloc
 import numpy as np
 from fcmeans import FCM
 data = np.load(sys.argv[1])
-X, n_clusters, sweeps = data["X"], int(data["n_clusters"]), int(data["sweeps"])
 def fit():
-    model = FCM(n_clusters=n_clusters, m=2.0, max_iter=sweeps, error=1e-9, random_state=0)  # draws U itself
-    model.fit(X)
-    return model
-times = []
-for _ in range(int(sys.argv[2])):
-    begin = time.perf_counter(); fit(); times.append(time.perf_counter() - begin)
-tracemalloc.start(); fit(); peak = tracemalloc.get_traced_memory()[1]
-print(json.dumps([min(times), peak]))
+    model = FCM(n_clusters=int(data["n_clusters"]), m=2.0, max_iter=int(data["sweeps"]), error=1e-9, random_state=0)
+    begin = time.perf_counter()
+    model.fit(X)  # draws its start itself
+    return time.perf_counter() - begin
+X = data["X"]
+if sys.argv[2] == "seconds":
+    print(json.dumps(fit()))
+else:
+    tracemalloc.start(); fit(); print(json.dumps(tracemalloc.get_traced_memory()[1]))
 """
 
 
@@ -63,47 +63,59 @@ def scikit_fuzzy(X: np.ndarray, U: np.ndarray) -> object:
     return cmeans(X.T, N_CLUSTERS, 2.0, error=0.0, maxiter=SWEEPS, init=U.T)
 
 
-def measured(fit: Callable[[], object], repeats: int = REPEATS) -> tuple[float, int]:
-    """Best seconds of several, and peak bytes of one more under tracemalloc."""
-    seconds = []
-    for _ in range(repeats):
+def here(fit: Callable[[], object]) -> Callable[[str], float]:
+    """Seconds, or peak bytes under tracemalloc, of a fit in this process."""
+
+    def measured(what: str) -> float:
+        if what == "bytes":
+            tracemalloc.start()
         begin = time.perf_counter()
         fit()
-        seconds.append(time.perf_counter() - begin)
-    tracemalloc.start()
-    fit()
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    return min(seconds), peak
+        seconds = time.perf_counter() - begin
+        if what == "seconds":
+            return seconds
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return peak
+
+    return measured
 
 
-def fuzzy_c_means(X: np.ndarray, repeats: int = REPEATS) -> tuple[float, int] | None:
-    """The same in the other environment, or None where there is none."""
-    if PEER not in os.environ:
-        return None
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "problem.npz"
-        np.savez(file, X=X, n_clusters=N_CLUSTERS, sweeps=SWEEPS)
-        command = [os.environ[PEER], "-c", PEER_SCRIPT, str(file), str(repeats)]
-        answer = subprocess.run(command, check=True, capture_output=True, text=True)
-    seconds, peak = json.loads(answer.stdout)
-    return seconds, peak
+def elsewhere(file: Path) -> Callable[[str], float]:
+    """The same of fuzzy-c-means, in its own environment."""
+
+    def measured(what: str) -> float:
+        command = [os.environ[PEER], "-c", PEER_SCRIPT, str(file), what]
+        return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+    return measured
+
+
+def table(X: np.ndarray, methods: dict[str, Callable[[str], float]]) -> Iterator[str]:
+    """Best of several rounds; in each round all methods take their turn, so that a busy machine is so for all."""
+    rounds = [{name: method("seconds") for name, method in methods.items()} for _ in range(ROUNDS)]
+    seconds = {name: min(row[name] for row in rounds) for name in methods}
+    peaks = {name: method("bytes") for name, method in methods.items()}
+    yield f"n={len(X)} d={N_FEATURES} c={N_CLUSTERS} sweeps={SWEEPS}, extra memory in sizes of X"
+    yield f"{'':16}{'seconds':>9}{'ratio':>8}{'memory':>9}{'ratio':>8}"
+    for name in methods:
+        ratios = seconds[name] / seconds["afcm.FCM"], peaks[name] / peaks["afcm.FCM"]
+        yield f"{name:16}{seconds[name]:9.2f}{ratios[0]:8.1f}{peaks[name] / X.nbytes:9.2f}{ratios[1]:8.1f}"
 
 
 def main() -> None:
     n_samples = int(sys.argv[1]) if len(sys.argv) > 1 else N_SAMPLES
     X, U = problem(n_samples)
-    rows = {"afcm.FCM": measured(lambda: ours(X, U)), "scikit-fuzzy": measured(lambda: scikit_fuzzy(X, U))}
-    peer = fuzzy_c_means(X)
-    if peer is None:
-        print(f"fuzzy-c-means skipped: {PEER} is not set")
-    else:
-        rows["fuzzy-c-means"] = peer
-    best, least = rows["afcm.FCM"]
-    print(f"n={n_samples} d={N_FEATURES} c={N_CLUSTERS} sweeps={SWEEPS}, extra memory in sizes of X")
-    print(f"{'':16}{'seconds':>9}{'ratio':>8}{'memory':>9}{'ratio':>8}")
-    for name, (seconds, peak) in rows.items():
-        print(f"{name:16}{seconds:9.2f}{seconds / best:8.1f}{peak / X.nbytes:9.2f}{peak / least:8.1f}")
+    methods = {"afcm.FCM": here(lambda: ours(X, U)), "scikit-fuzzy": here(lambda: scikit_fuzzy(X, U))}
+    with tempfile.TemporaryDirectory() as folder:
+        if PEER in os.environ:
+            file = Path(folder) / "problem.npz"
+            np.savez(file, X=X, n_clusters=N_CLUSTERS, sweeps=SWEEPS)
+            methods["fuzzy-c-means"] = elsewhere(file)
+        else:
+            print(f"fuzzy-c-means skipped: {PEER} is not set")
+        for line in table(X, methods):
+            print(line)
 
 
 if __name__ == "__main__":

@@ -42,8 +42,21 @@ class PeakMemory:
         self.thread.join()
 
 
+def warm_up() -> None:
+    """Small fits of everybody, so that loading libraries and starting their threads counts for nobody."""
+    from sklearn.cluster import SpectralClustering
+    from sklearn.datasets import make_blobs
+
+    from afcm import AFCM
+
+    X, _ = make_blobs(600, 16, centers=3, random_state=0)
+    AFCM(3, random_state=0).fit(X)
+    SpectralClustering(3, affinity="nearest_neighbors", random_state=0).fit(X)
+
+
 def _child(function: Callable[..., Any], arguments: tuple[Any, ...], pipe: Any) -> None:
     warnings.simplefilter("ignore")
+    warm_up()
     with PeakMemory() as memory:
         began = time.perf_counter()
         value = function(*arguments)
@@ -52,8 +65,8 @@ def _child(function: Callable[..., Any], arguments: tuple[Any, ...], pipe: Any) 
 
 
 def measure(function: Callable[..., Any], *arguments: Any) -> Measured:
-    """Call ``function`` in a forked process, so that neither memory nor caches of one method help another."""
-    context = multiprocessing.get_context("fork")
+    """Call ``function`` in a fresh process, so that neither memory nor caches of one method help another."""
+    context = multiprocessing.get_context("spawn")
     receive, send = context.Pipe(duplex=False)
     process = context.Process(target=_child, args=(function, arguments, send))
     process.start()

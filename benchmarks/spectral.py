@@ -37,7 +37,8 @@ def line(name, result, y, reference=None):
     print(f"  {name:<34}{result.seconds:>9.2f}{result.megabytes:>9.0f}{score:>9}{ratio:>8}", flush=True)
 
 
-def compare(title, X, y, c, solvers, repeats=2):
+def compare(title, data, c, solvers, *, repeats=2):
+    X, y = data
     print(f"\n{title}\n  {'':<34}{'seconds':>9}{'MB':>9}{'ARI':>9}{'/ AFCM':>8}")
     ours = best_of(repeats, afcm, X, c)
     line("AFCM, whole fit", ours, y, ours.seconds)
@@ -66,14 +67,14 @@ def neighbor_search(X):
 def blobs(n=30_000, spread=1.0):
     X, y = make_blobs(n, 16, centers=10, cluster_std=spread, random_state=0)
     solvers = ("lobpcg", "amg", "arpack")
-    compare(f"16-d blobs, n = {n}, c = 10, spread {spread}", X, y, 10, solvers)
+    compare(f"16-d blobs, n = {n}, c = 10, spread {spread}", (X, y), 10, solvers)
     from_the_graph(X, y, 10, solvers)
     neighbor_search(X)
 
 
 def moons(n=30_000):
     X, y = make_moons(n, noise=0.07, random_state=0)
-    compare(f"two moons, noise 0.07, n = {n}", X, y, 2, ("lobpcg", "amg", "arpack"))
+    compare(f"two moons, noise 0.07, n = {n}", (X, y), 2, ("lobpcg", "amg", "arpack"))
 
 
 def faces():
@@ -83,7 +84,8 @@ def faces():
     except FileNotFoundError as reason:
         print(f"\nfaces: skipped ({reason})")
         return
-    compare("faces (pose07), n = 1629, d = 1024, c = 68", np.asarray(data.X), data.y, 68, ("arpack",), repeats=3)
+    faces = (np.asarray(data.X), data.y)
+    compare("faces (pose07), n = 1629, d = 1024, c = 68", faces, 68, ("arpack",), repeats=3)
 
 
 def main() -> None:

@@ -157,7 +157,9 @@ def test_statistics_of_blocks_add_up_to_the_updates_of_the_whole(problem, precis
     np.testing.assert_allclose(memberships, updates.memberships(updates.squared_distances(points, centers), precision))
     moved = updates.moved_centers(centers, moments, totals)
     size = np.abs(points).max()
-    np.testing.assert_allclose(moved, updates.centers(points, memberships, masses), rtol=1e-8, atol=1e-8 * size)
+    filled = totals > 1e-6  # a nearly empty cluster has lost its digits, an empty one stays where it is
+    direct_centers = updates.centers(points, memberships, masses)
+    np.testing.assert_allclose(moved[filled], direct_centers[filled], rtol=1e-8, atol=1e-8 * size)
     direct = updates.scatter(updates.squared_distances(points, moved), memberships, masses)
     assert updates.moved_scatter(float(scatter), moments, totals) == pytest.approx(
         direct, abs=1e-8 * (1 + float(scatter))

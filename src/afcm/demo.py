@@ -69,9 +69,9 @@ def fitted(case: Case, method: str) -> tuple[Any, Row]:
         warnings.simplefilter("ignore", NotConvergedWarning)  # rings have no centres for PlainAFCM to converge to
         labels = model.fit_predict(case.X)
     seconds = time.perf_counter() - began
-    scores = (score(case.y, labels) for score in (clustering_accuracy, normalized_mutual_info, adjusted_rand))
-    state = getattr(model, "membership_state_", "hard")
-    return model, Row(case.name, method, *scores, f"{state} ({getattr(model, 'crispness_', 1.0):.2f})", seconds)
+    state = f"{getattr(model, 'membership_state_', 'hard')} ({getattr(model, 'crispness_', 1.0):.2f})"
+    accuracy, nmi = clustering_accuracy(case.y, labels), normalized_mutual_info(case.y, labels)
+    return model, Row(case.name, method, accuracy, nmi, adjusted_rand(case.y, labels), state, seconds)
 
 
 def table(rows: list[Row]) -> str:

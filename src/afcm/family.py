@@ -58,41 +58,29 @@ def entropy_objective(free_energy: float, precision: float) -> float:
     return free_energy / precision
 
 
-def lifted(points: Array, reference: Array) -> Array:
-    """``(x, ‖x‖², 1)`` about a reference, n×(d+2): distances and moments become one matrix product each."""
-    xp = array_namespace(points, reference)
-    n, d = points.shape
-    lift = xp.empty((n, d + 2), dtype=xp.result_type(points, reference))
-    shifted = lift[:, :d]
-    shifted[...] = points
-    shifted -= reference
-    lift[:, d] = xp.vecdot(shifted, shifted)
-    lift[:, d + 1] = 1
-    return lift
+def column_distances(points: Array, centers: Array, shifted: Array) -> Array:
+    """`updates.squared_distances` for a block, each centre's column contiguous (faster for few clusters).
 
-
-def lifted_distances(points: Array, centers: Array, lifted_points: Array) -> Array:
-    """`updates.squared_distances` as the product ``(x, ‖x‖², 1) · (−2v, 1, ‖v‖²)``, each centre's column contiguous.
-
-    The reference of ``lifted_points`` is the mean centre. Then ``max_j d²_ij`` is as large as what cancels, and
-    distances far below it are computed again from differences: a sample that lies on a centre has distance 0.
+    ``shifted`` is ``points`` about the mean centre. Then ``max_j d²_ij`` is as large as what cancels, and distances
+    far below it are computed again from differences: a sample that lies on a centre has distance 0.
     """
     xp = array_namespace(points, centers)
     targets = centers - xp.mean(centers, axis=0)
-    norms = xp.vecdot(targets, targets)[:, None]
-    costs = (xp.concat([-2 * targets, xp.ones_like(norms), norms], axis=1) @ lifted_points.T).T
+    costs = (-2 * targets) @ shifted.T
+    costs += xp.vecdot(shifted, shifted)
+    costs += xp.vecdot(targets, targets)[:, None]
     blurred = math.sqrt(float(xp.finfo(costs.dtype).eps))
     if xp.min(costs) <= blurred * xp.max(costs):
-        rows, columns = xp.nonzero(costs <= blurred * xp.max(costs, axis=1, keepdims=True))
+        columns, rows = xp.nonzero(costs <= blurred * xp.max(costs, axis=0))
         differences = xp.take(points, rows, axis=0) - xp.take(centers, columns, axis=0)
-        costs[rows, columns] = xp.vecdot(differences, differences)
-    return costs
+        costs[columns, rows] = xp.vecdot(differences, differences)
+    return costs.T
 
 
 def distances(points: Array, centers: Array) -> Array:
     """``‖x_i − v_j‖`` (n×c), 0 where they are equal."""
     xp = array_namespace(points, centers)
-    return xp.sqrt(lifted_distances(points, centers, lifted(points, xp.mean(centers, axis=0))))
+    return xp.sqrt(column_distances(points, centers, points - xp.mean(centers, axis=0)))
 
 
 def fuzzy_expectation(
@@ -104,13 +92,12 @@ def fuzzy_expectation(
     """
     xp = array_namespace(points, centers)
     reference = xp.mean(centers, axis=0)
-    lift = lifted(points, reference)
-    costs = lifted_distances(points, centers, lift)
+    shifted = points - reference
+    costs = column_distances(points, centers, shifted)
     degrees = fuzzy_memberships(costs, exponent)
     shares = updates.weighted(fuzzy_shares(degrees, exponent), masses)
-    sums = shares.T @ lift
-    totals = sums[:, -1]
-    moments = sums[:, :-2] - totals[:, None] * (centers - reference)
+    totals = xp.sum(shares, axis=0)
+    moments = shares.T @ shifted - totals[:, None] * (centers - reference)
     costs *= shares
     scatter = xp.sum(costs)
     return degrees, Statistics(totals, moments, scatter, scatter)

@@ -25,8 +25,10 @@ Floats = NDArray[np.floating[Any]]
 
 # Up to this many columns the kd-tree wins on every distribution tried (make bench: neighbors).
 TREE_COLUMNS = 6
-# Distances are looked at in blocks of rows × all samples, and minima taken over groups of this many columns.
-BLOCK_ELEMENTS, GROUP = 4_000_000, 32
+# Distances are looked at in blocks of so many (rows × all samples), and minima taken over groups of so many columns.
+BLOCK_ELEMENTS, GROUP = 1_000_000, 32
+# Coordinates of candidates gathered at a time when distances are measured again.
+MEASURED_ELEMENTS = 250_000
 # Candidates beyond k that survive float32 and are measured again in float64.
 SPARE = 6
 
@@ -144,7 +146,7 @@ def _measured(points: Floats, queries: Floats, indices: NDArray[np.intp], k: int
 
 
 def _slices(n_rows: int, per_row: int) -> Iterator[slice]:
-    size = max(1, BLOCK_ELEMENTS // max(per_row, 1))
+    size = max(1, MEASURED_ELEMENTS // max(per_row, 1))
     return (slice(start, start + size) for start in range(0, n_rows, size))
 
 

@@ -27,12 +27,13 @@ DENSE_LIMIT, DENSE_PER_VECTOR = 400, 25
 # A narrow gap can ask for very many products. Up to DENSE_MOST samples, once n² / DENSE_TRADE columns were multiplied,
 # the dense solver is the shorter way to the same answer.
 DENSE_MOST, DENSE_TRADE = 6000, 500
-# Extra Ritz vectors beyond the wanted ones: they estimate the gap and speed up convergence.
-MIN_GUARDS = 4
-# Unit columns shorter than this after orthogonalisation are rounding.
-DROP = 1e-12
+# Unit columns shorter than this after orthogonalisation are rounding; a search that can only add such has ended well
+# if the residuals are below STALLED.
+DROP, STALLED = 1e-12, 1e-9
 # The most columns in the search space: thick enough to converge fast, thin enough to stay in cache.
-MIN_BASIS, BASIS_BLOCKS = 24, 4
+MIN_BASIS, BASIS_BLOCKS = 24, 3
+# Rows of the search space rotated at a time at a restart.
+ROTATED_ROWS = 4096
 # The Chebyshev filter: log of the gain worth one expansion, log of the spread rounding allows, most products.
 FILTER_GAIN, FILTER_SPREAD, MAX_DEGREE = np.log(1e3), np.log(1e8), 60
 
@@ -54,20 +55,19 @@ class GraphPlusLowRank:
         """Number of rows."""
         return int(self.graph.shape[0])
 
-    def combine(self, graph_image: Floats, block: Floats) -> Floats:
-        """``A @ block`` from an already known ``graph @ block``."""
-        image = self.weight * graph_image
+    def __matmul__(self, block: Floats) -> Floats:
+        image = self.graph @ block
+        image *= self.weight
         if self.factor is not None:
             image += self.factor @ (self.factor_weight * (self.factor.T @ block))
         return image
 
-    def __matmul__(self, block: Floats) -> Floats:
-        return self.combine(self.graph @ block, block)
-
     def to_dense(self) -> Floats:
         """The n×n matrix, for small n and for tests."""
         graph = self.graph.toarray() if hasattr(self.graph, "toarray") else np.asarray(self.graph)
-        return self.combine(graph, np.eye(self.size))
+        if self.factor is None:
+            return self.weight * graph
+        return self.weight * graph + self.factor @ (self.factor_weight * self.factor.T)
 
 
 @dataclass(frozen=True)
@@ -83,12 +83,16 @@ class Eigenpairs:
     converged: bool
 
 
+def n_guards(n_wanted: int) -> int:
+    """Extra Ritz vectors beyond the wanted ones: they estimate the gap and speed up convergence."""
+    return 4 if n_wanted <= 4 else max(2, n_wanted // 5)
+
+
 def leading_eigenvectors(
     operator: GraphPlusLowRank,
     start: Floats,
     n_wanted: int,
     *,
-    start_image: Floats | None = None,
     extra: Floats | None = None,
     trace_tol: float = 1e-12,
     angle_tol: float = 1e-4,
@@ -102,8 +106,6 @@ def leading_eigenvectors(
     start : array of shape (n, at least n_wanted)
         Where to search first; with orthonormal columns the trace ``tr(ZᵀAZ)`` never falls below theirs.
     n_wanted : int
-    start_image : array of the shape of ``start``, optional
-        ``graph @ start`` where that is known and ``start`` is orthonormal: saves a product.
     extra : array of shape (n, any), optional
         Further directions to put into the first search space (the low-rank factor, say).
     trace_tol, angle_tol : float
@@ -116,23 +118,25 @@ def leading_eigenvectors(
     n = operator.size
     if n <= max(DENSE_LIMIT, DENSE_PER_VECTOR * n_wanted):
         return _dense(operator, n_wanted)
-    space = _SearchSpace(operator, n_wanted, start, start_image)
+    space = _SearchSpace(operator, n_wanted, start)
     if extra is not None:
         space.expand(extra)
     scale = abs(operator.weight) + operator.factor_weight
-    for _ in range(max_steps):
+    for step in range(max_steps + 1):
         if n <= DENSE_MOST and space.n_products * space.block * DENSE_TRADE > n * n:
             return _dense(operator, n_wanted)
         ritz = space.rayleigh_ritz()
-        if ritz.trace_error <= trace_tol * scale or ritz.angle <= angle_tol:
+        converged = ritz.trace_error <= trace_tol * scale or ritz.angle <= angle_tol
+        if converged or step == max_steps:
             break
         directions, degree = _filtered(operator, ritz, ritz.unconverged(trace_tol * scale))
         space.n_products += degree
-        if not space.expand(directions):
+        grown = space.expand(directions)
+        del directions
+        if not grown:  # all that is left is rounding
+            converged = ritz.norms[:n_wanted].max() <= STALLED * scale
             break
-    ritz = space.rayleigh_ritz()
-    done = ritz.trace_error <= trace_tol * scale or ritz.angle <= angle_tol
-    return ritz.eigenpairs(n_wanted, space.n_products, bool(done))
+    return ritz.eigenpairs(operator, space.n_products, bool(converged))
 
 
 def _dense(operator: GraphPlusLowRank, n_wanted: int) -> Eigenpairs:
@@ -180,9 +184,7 @@ class _Ritz:
 
     vectors: Floats
     values: Floats
-    graph_image: Floats
-    residuals: Floats  # n×(wanted + guards): A z − θ z
-    norms: Floats
+    norms: Floats  # ‖A z − θ z‖
     n_wanted: int
     others: Floats  # the Ritz values below the guards, falling
 
@@ -212,14 +214,17 @@ class _Ritz:
         """Ritz vectors still worth a product."""
         share = 1e-2 * trace_tol / self.n_wanted
         gaps = np.concatenate([self.gaps, np.repeat(self.gaps[-1:], self.norms.size - self.n_wanted)])
-        return self.vectors[:, _ratio(self.norms**2, np.maximum(gaps, self.norms)) > share]
+        wanting = _ratio(self.norms**2, np.maximum(gaps, self.norms)) > share
+        return self.vectors if wanting.all() else self.vectors[:, wanting]
 
-    def eigenpairs(self, q: int, n_products: int, converged: bool) -> Eigenpairs:
+    def eigenpairs(self, operator: GraphPlusLowRank, n_products: int, converged: bool) -> Eigenpairs:
+        q = self.n_wanted
         largest = max(float(np.abs(self.values).max()), np.finfo(float).tiny)
+        vectors = np.ascontiguousarray(self.vectors[:, :q])
         return Eigenpairs(
-            np.ascontiguousarray(self.vectors[:, :q]),
+            vectors,
             self.values[:q],
-            np.ascontiguousarray(self.graph_image[:, :q]),
+            operator.graph @ vectors,
             float(self.norms[:q].max()) / largest,
             self.trace_error,
             n_products,
@@ -228,22 +233,21 @@ class _Ritz:
 
 
 class _SearchSpace:
-    """An orthonormal basis Q with its images S Q, and the projected operator Qᵀ A Q."""
+    """An orthonormal basis Q and the projected operator Qᵀ A Q.
 
-    def __init__(self, operator: GraphPlusLowRank, n_wanted: int, start: Floats, start_image: Floats | None) -> None:
+    Images of the basis are not kept: one more product an iteration costs less than twice the memory.
+    """
+
+    def __init__(self, operator: GraphPlusLowRank, n_wanted: int, start: Floats) -> None:
         self.operator = operator
         self.n_wanted = n_wanted
-        self.block = max(start.shape[1], n_wanted + max(MIN_GUARDS, n_wanted // 5))
+        self.block = max(start.shape[1], n_wanted + n_guards(n_wanted))
         self.capacity = min(max(MIN_BASIS, BASIS_BLOCKS * self.block), operator.size)
         self.basis = np.empty((operator.size, self.capacity), order="F")
-        self.images = np.empty_like(self.basis)
         self.projected = np.empty((self.capacity, self.capacity))
         self.width = 0
         self.n_products = 0
-        if start_image is None:
-            self.expand(start)
-        else:
-            self._append(start, start_image)
+        self.expand(start)
 
     def expand(self, directions: Floats) -> int:
         """Add what is new in ``directions``; the number of columns added."""
@@ -254,16 +258,14 @@ class _SearchSpace:
         new = orthonormal_complement(directions[:, :room], old)
         if not new.shape[1]:
             return 0
-        image = self.operator.graph @ new
-        self._append(new, image)
-        self.n_products += 1
+        self._append(new)
         return int(new.shape[1])
 
-    def _append(self, new: Floats, image: Floats) -> None:
+    def _append(self, new: Floats) -> None:
         end = self.width + new.shape[1]
         self.basis[:, self.width : end] = new
-        self.images[:, self.width : end] = image
-        columns = self.basis[:, :end].T @ self.operator.combine(image, new)
+        columns = self.basis[:, :end].T @ (self.operator @ new)
+        self.n_products += 1
         self.projected[:end, self.width : end] = columns
         self.projected[self.width : end, :end] = columns.T
         self.width = end
@@ -278,17 +280,19 @@ class _SearchSpace:
         everything, coefficients = self._rotation(self.block)
         values, others = everything[: self.block], everything[self.block :]
         vectors = self.basis[:, : self.width] @ coefficients
-        image = self.images[:, : self.width] @ coefficients
-        residuals = self.operator.combine(image, vectors) - vectors * values
-        norms = np.linalg.norm(residuals, axis=0)
-        return _Ritz(vectors, values, image, residuals, norms, self.n_wanted, others)
+        residuals = self.operator @ vectors
+        self.n_products += 1
+        residuals -= vectors * values
+        norms = np.sqrt(np.einsum("ij,ij->j", residuals, residuals))
+        return _Ritz(vectors, values, norms, self.n_wanted, others)
 
     def _restart(self, n_new: int) -> None:
         """Keep the best Ritz vectors and leave room for what comes."""
         keep = min(max(self.block, self.capacity - max(n_new, self.capacity // 2)), self.width)
         values, coefficients = self._rotation(keep)
-        self.basis[:, :keep] = self.basis[:, : self.width] @ coefficients
-        self.images[:, :keep] = self.images[:, : self.width] @ coefficients
+        for first in range(0, self.operator.size, ROTATED_ROWS):  # in place, a few rows at a time
+            rows = self.basis[first : first + ROTATED_ROWS]
+            rows[:, :keep] = rows[:, : self.width] @ coefficients
         self.projected[:keep, :keep] = np.diag(values[:keep])
         self.width = keep
 
@@ -302,7 +306,7 @@ def orthonormal_complement(directions: Floats, basis: Floats) -> Floats:
     block = _unit_columns(directions, 0.0)
     for _ in range(2):
         if basis.shape[1]:
-            block = block - basis @ (basis.T @ block)
+            block -= basis @ (basis.T @ block)
         block = _unit_columns(block, DROP)
         if not block.shape[1]:
             break
@@ -313,10 +317,12 @@ def orthonormal_complement(directions: Floats, basis: Floats) -> Floats:
 
 
 def _unit_columns(block: Floats, shortest: float) -> Floats:
-    """Columns longer than ``shortest``, scaled to length one."""
-    lengths = np.linalg.norm(block, axis=0)
+    """A copy of the columns longer than ``shortest``, scaled to length one."""
+    lengths = np.sqrt(np.einsum("ij,ij->j", block, block))
     keep = lengths > shortest
-    return block[:, keep] / lengths[keep]
+    kept = block[:, keep]
+    kept /= lengths[keep]
+    return kept
 
 
 def _ratio(top: Floats, bottom: Floats) -> Floats:

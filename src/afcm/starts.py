@@ -71,7 +71,7 @@ def search_block(graph: Graph, n_clusters: int) -> Floats:
     random = np.random.RandomState(0)
     n_components, labels = graph.components()
     known = null_space(graph, labels, n_components).vectors[:, :n_clusters]
-    width = n_clusters + max(spectral.MIN_GUARDS, n_clusters // 5)
+    width = n_clusters + spectral.n_guards(n_clusters)
     return np.hstack([known, random.standard_normal((labels.size, width - known.shape[1]))])
 
 

@@ -105,12 +105,13 @@ def test_heavy_tails_are_predicted_better_than_by_gaussians():
     assert ours.score(X[test]) > reference.score(X[test]) + 0.1
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_samples_have_the_stated_covariance_and_weights(kind, data):
-    model = GeneralizedGaussianMixture(3, covariance_type=kind, random_state=0, max_iter=2000).fit(data[0])
+@pytest.mark.parametrize(("kind", "shared"), [*((kind, True) for kind in KINDS), ("tied", False), ("diag", False)])
+def test_samples_have_the_stated_covariance_and_weights(kind, shared, data):
+    setting = {"covariance_type": kind, "shared_shape": shared, "random_state": 0, "max_iter": 2000}
+    model = GeneralizedGaussianMixture(3, **setting).fit(data[0])
     draws, components = model.sample(60_000, random_state=0)
     for j in range(3):
-        stated = model.covariances_ if kind == "tied" else model.covariances_[j]
+        stated = model.covariances_ if kind == "tied" and shared else model.covariances_[j]
         stated = stated if np.ndim(stated) == 2 else np.diag(np.broadcast_to(stated, 3))
         own = draws[components == j]
         np.testing.assert_allclose(np.cov(own.T), stated, atol=0.1 * np.trace(stated))

@@ -47,7 +47,7 @@ def test_objective_is_pro1_e1_and_the_negative_log_likelihood(case):
     assert state.objective <= mggd.objective(joint, nudged, made.masses) + 1e-9
 
 
-def settled(made, start, tol=1e-8):
+def settled(made, start, tol=1e-7):
     return run(made, start, max_iter=3000, tol=tol, stop=likelihood_still).state
 
 
@@ -55,7 +55,7 @@ def settled(made, start, tol=1e-8):
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_nudge_of_a_block_beats_the_fitted_one(kind, shared):
     rng = np.random.RandomState(3)
-    points, labels = clusters(rng, 80, 2, shape=0.8, n_clusters=2)
+    points, labels = clusters(rng, 60, 2, shape=0.8, n_clusters=2)
     made = problem(points, kind, shared=shared)
     state = settled(made, made.from_memberships(np.eye(2)[labels], 1.0))
     fitted = state.parameters
@@ -63,12 +63,13 @@ def test_no_nudge_of_a_block_beats_the_fitted_one(kind, shared):
     nudges = [
         replace(fitted, weights=mggd.mixing_weights(fitted.weights * np.array([1.02, 0.98]))),
         replace(fitted, centers=fitted.centers + 0.02 * rng.standard_normal(fitted.centers.shape)),
-        replace(fitted, scatters=fitted.scatters * along(stretch, fitted.scatters)),
         replace(fitted, shapes=fitted.shapes * 1.02),
         replace(fitted, shapes=fitted.shapes / 1.02),
         replace(fitted, scale=fitted.scale * 1.02),
         replace(fitted, scale=fitted.scale / 1.02),
     ]
+    if kind != "identity":  # where Σ = I is no variable
+        nudges.append(replace(fitted, scatters=fitted.scatters * along(stretch, fitted.scatters)))
     for nudged in nudges:
         assert state.objective < made.at(nudged).objective
 

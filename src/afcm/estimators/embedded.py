@@ -183,7 +183,7 @@ class AFCM(SoftClusterer):
         self._check_parameters()
         X = self._validated(X)
         nodes = self._find_nodes(X, validation.check_sample_weight(sample_weight, X.shape[0]))
-        points = None if self.affinity == "precomputed" else X[nodes.rows]
+        points = None if self.affinity == "precomputed" else X if nodes.masses is None else X[nodes.rows]
         similarity, graph = self._build_graph(X, points, nodes)
         problem, states = self._begin(X, points, nodes, graph)
         results = [
@@ -239,7 +239,8 @@ class AFCM(SoftClusterer):
         """The problem and the states its runs start from."""
         n_samples = float(graph.degrees.size if graph.masses is None else graph.masses.sum())
         weight = DEFAULT_GRAPH_WEIGHT * n_samples if self.graph_weight == "auto" else float(self.graph_weight)
-        block = starts.search_block(graph, self.n_clusters)
+        needs_search = not (isinstance(self.init, str) and self.init == "spectral")
+        block = starts.search_block(graph, self.n_clusters) if needs_search else None
         problem = EmbeddedProblem(graph.affinity, graph.masses, weight, block)
         if not isinstance(self.init, str):
             return problem, [problem.with_memberships(self._given_memberships(X, points, nodes))]

@@ -22,8 +22,6 @@ from afcm.models.mixture import MixtureProblem, MixtureState, Parameters
 from afcm.models.plain import total_scatter
 from afcm.scatters import STRUCTURES, SingularScatterError
 
-INITS = ("k-means", "k-means++", "random")
-
 
 class GeneralizedGaussianMixture(SoftClusterer):
     """Mixture of multivariate generalised Gaussians (the paper's proposition 1).
@@ -35,7 +33,6 @@ class GeneralizedGaussianMixture(SoftClusterer):
     Parameters
     ----------
     n_clusters : int, default=8
-        Number of components.
     covariance_type : {"full", "tied", "diag", "spherical", "identity"}, default="full"
         As in `sklearn.mixture.GaussianMixture`. ``"identity"`` is the paper's simplification Σ = I, where
         the scale m is learned instead: `PlainAFCM` with mixing weights and a shape.
@@ -83,8 +80,7 @@ class GeneralizedGaussianMixture(SoftClusterer):
         J of proposition 1, the negative log-likelihood of the (weighted) samples.
     history_ : dict of arrays
         ``objective``, ``gamma``, ``membership_change`` and ``shape`` (n_iter, or n_iter × n_clusters) after each sweep.
-    n_iter_ : int
-    converged_ : bool
+    n_iter_, converged_ : int, bool
     crispness_ : float
         0 when every membership is 1/c, 1 when every one is 0 or 1.
     membership_state_ : {"soft", "hard", "merged"}
@@ -148,9 +144,7 @@ class GeneralizedGaussianMixture(SoftClusterer):
         samples = distinct(X, weights)
         validation.check_enough_samples(self.n_clusters, X.shape[0], samples.rows.size)
         if samples.rows.size == 1:
-            raise ValueError(
-                f"X has only one sample to learn a scatter from (n_samples={X.shape[0]}); use at least two"
-            )
+            raise ValueError(f"X has but one sample to learn a scatter from (n_samples={X.shape[0]}); use at least two")
         origin, problem = self._problem(X, samples)
         try:
             runs = [self._run(problem, start) for start in self._starts(X, weights, samples, problem)]
@@ -183,7 +177,7 @@ class GeneralizedGaussianMixture(SoftClusterer):
         validation.check_real("reg_covar", self.reg_covar)
         validation.check_choice("covariance_type", self.covariance_type, STRUCTURES)
         if isinstance(self.init, str):
-            validation.check_choice("init", self.init, INITS)
+            validation.check_choice("init", self.init, ("k-means", "k-means++", "random"))
         if self.shared_shape not in (True, False):
             raise ValueError(f"shared_shape={self.shared_shape!r} must be True or False")
         lower, upper = mggd.SHAPE_BOUNDS
@@ -191,10 +185,7 @@ class GeneralizedGaussianMixture(SoftClusterer):
             raise ValueError(f"shape={self.shape!r} must lie between {lower} and {upper}; use 'learn' to estimate it")
 
     def _learns_shape(self) -> bool:
-        if isinstance(self.shape, str):
-            validation.check_choice("shape", self.shape, ("learn",))
-            return True
-        return False
+        return isinstance(self.shape, str) and bool(validation.check_choice("shape", self.shape, ("learn",)))
 
     def _problem(self, X: Any, samples: Distinct) -> tuple[Any, MixtureProblem]:
         """The mean, and the problem of the different samples about it, in double precision."""
@@ -202,9 +193,8 @@ class GeneralizedGaussianMixture(SoftClusterer):
         with np.errstate(over="ignore", invalid="ignore"):
             validation.check_scale(X, total_scatter(points, samples.masses))
         origin = np.average(points, axis=0, weights=samples.masses)
-        structure = STRUCTURES[self.covariance_type]
-        learns, shared = self._learns_shape(), bool(self.shared_shape)
-        return origin, MixtureProblem(points - origin, samples.masses, structure, self.reg_covar, learns, shared)
+        settings = STRUCTURES[self.covariance_type], self.reg_covar, self._learns_shape(), bool(self.shared_shape)
+        return origin, MixtureProblem(points - origin, samples.masses, *settings)
 
     def _starts(self, X: Any, weights: Any, samples: Distinct, problem: MixtureProblem) -> list[Any]:
         if not isinstance(self.init, str):
@@ -222,9 +212,8 @@ class GeneralizedGaussianMixture(SoftClusterer):
                 self.callback(iteration)
 
         start = problem.from_memberships(memberships, 1.0 if problem.learn_shape else float(self.shape))
-        result = run(
-            problem, start, max_iter=self.max_iter, tol=self.tol, callback=watch, stop=mixture.likelihood_still
-        )
+        stop = mixture.likelihood_still
+        result = run(problem, start, max_iter=self.max_iter, tol=self.tol, callback=watch, stop=stop)
         return result, np.array(shapes)
 
     def _store_parameters(self, fitted: Parameters, origin: Any) -> None:
@@ -246,9 +235,8 @@ class GeneralizedGaussianMixture(SoftClusterer):
 
     def _parameters(self) -> Parameters:
         n_clusters, structure = self.weights_.size, STRUCTURES[self.covariance_type]
-        scatters = (
-            np.broadcast_to(self.scatters_, (n_clusters, *self.scatters_.shape)) if structure.tied else self.scatters_
-        )
+        full = (n_clusters, *self.scatters_.shape)
+        scatters = np.broadcast_to(self.scatters_, full) if structure.tied else self.scatters_
         shapes = np.broadcast_to(self.shape_, n_clusters)
         return Parameters(self.weights_, self.cluster_centers_, scatters, shapes, self.scale_)
 
@@ -276,12 +264,14 @@ class GeneralizedGaussianMixture(SoftClusterer):
 
     def bic(self, X: Any) -> float:
         """Bayesian information criterion: lower is better."""
-        likelihoods = self.score_samples(X)
-        return float(-2 * likelihoods.sum() + self._n_parameters() * math.log(likelihoods.size))
+        return self._penalised(X, math.log(len(X)))
 
     def aic(self, X: Any) -> float:
         """Akaike information criterion: lower is better."""
-        return float(-2 * self.score_samples(X).sum() + 2 * self._n_parameters())
+        return self._penalised(X, 2.0)
+
+    def _penalised(self, X: Any, price: float) -> float:
+        return float(-2 * self.score_samples(X).sum() + price * self._n_parameters())
 
     def _n_parameters(self) -> int:
         n_clusters, dimension = self.cluster_centers_.shape

@@ -23,7 +23,7 @@ TRACE_TOL, ANGLE_TOL = 1e-13, 1e-6
 
 @dataclass(frozen=True)
 class EmbeddedState:
-    """U, V, γ and Z, with ``smoothed = S Ẑ`` so that the next eigen-step need not compute it again."""
+    """U, V, γ and Z, with ``smoothed = S Ẑ`` for the graph's part of J and for new samples."""
 
     memberships: Any
     precision: float
@@ -74,15 +74,9 @@ class EmbeddedProblem:
         """op8: the leading eigenvectors of ``λ S + γ M^{1/2} U B Uᵀ M^{1/2}``."""
         factor = updates.membership_factor(state.memberships, self.masses)
         operator = spectral.GraphPlusLowRank(self.affinity, self.graph_weight, factor, state.precision)
-        start, image = (self.search_start, None) if state.vectors is None else (state.vectors, state.smoothed)
+        start = self.search_start if state.vectors is None else state.vectors
         return spectral.leading_eigenvectors(
-            operator,
-            start,
-            factor.shape[1],
-            start_image=image,
-            extra=factor,
-            trace_tol=TRACE_TOL,
-            angle_tol=ANGLE_TOL,
+            operator, start, factor.shape[1], extra=factor, trace_tol=TRACE_TOL, angle_tol=ANGLE_TOL
         )
 
     def embedding(self, vectors: Any) -> Any:
