@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from afcm import neighbors
+from afcm import cells, neighbors, threads
 
 WAYS = {"tree": neighbors._by_tree, "blocks": neighbors._by_blocks, "any": neighbors.nearest}
 
@@ -60,8 +60,8 @@ def test_an_offset_costs_no_neighbors(offset):
 def test_several_blocks_and_threads_give_one_answer(monkeypatch):
     points = np.random.default_rng(0).standard_normal((301, 9))
     whole = neighbors.nearest(points, 4)
-    monkeypatch.setattr(neighbors, "BLOCK_ELEMENTS", 1000)
-    monkeypatch.setattr(neighbors, "n_threads", lambda: 1)
+    monkeypatch.setattr(cells, "BLOCK_ELEMENTS", 1000)
+    monkeypatch.setattr(threads, "for_each", lambda work, items: [work(item) for item in items])
     parts = neighbors.nearest(points, 4)
     np.testing.assert_array_equal(whole.indices, parts.indices)
     np.testing.assert_array_equal(whole.squared, parts.squared)
@@ -73,3 +73,41 @@ def test_sparse_data_have_the_same_neighbors():
     found = neighbors.nearest(sp.csr_array(dense), 3)
     np.testing.assert_array_equal(found.indices, order)
     np.testing.assert_allclose(found.squared, squared, rtol=1e-7)
+
+
+@pytest.mark.parametrize("spread", [0.01, 0.3, 3.0])
+@pytest.mark.parametrize("k", [1, 10, 60])
+def test_cells_out_of_reach_hide_no_neighbor(monkeypatch, spread, k):
+    """Far apart, touching and overlapping clusters, one of them small, and an outlier far from all."""
+    monkeypatch.setattr(cells, "CELL_SIZE", 40)
+    rng = np.random.default_rng(0)
+    centers = 2 * rng.standard_normal((6, 8))
+    points = centers[rng.integers(6, size=700)] + spread * rng.standard_normal((700, 8))
+    points[0] = 1e4
+    order, squared = by_sorting(points, k)
+    found = neighbors.nearest(points, k)
+    np.testing.assert_array_equal(found.indices, order)
+    np.testing.assert_allclose(found.squared, squared, rtol=1e-9)
+    queries = rng.standard_normal((50, 8)) * 3
+    np.testing.assert_array_equal(neighbors.nearest(points, k, queries).indices, by_sorting(points, k, queries)[0])
+
+
+def test_separated_clusters_are_searched_one_at_a_time(monkeypatch):
+    monkeypatch.setattr(cells, "CELL_SIZE", 50)
+    rng = np.random.default_rng(0)
+    points = np.repeat(100 * rng.standard_normal((10, 8)), 100, axis=0) + rng.standard_normal((1000, 8))
+    table = cells.Table.of(points)
+    looked_at = [table.within_reach(cell, points[rows], 10).samples.size for cell, rows in table.jobs(points)]
+    assert np.mean(looked_at) < 300
+
+
+def test_rows_too_fine_for_float32_are_found_in_float64():
+    rng = np.random.default_rng(0)
+    points = 1e-4 * rng.standard_normal((300, 8))
+    points[:3] = 1e5 * rng.standard_normal((3, 8))
+    found = neighbors.nearest(points, 5)
+    order, squared = by_sorting(points, 5)
+    np.testing.assert_array_equal(found.indices[3:], order[3:])
+    np.testing.assert_allclose(
+        found.squared, squared, rtol=neighbors.CARELESSNESS
+    )  # all are equally far for the first 3

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
 from afcm.neighbors import Neighbors
+from afcm.products import parallel
 
 Floats = NDArray[np.floating[Any]]
 Integers = NDArray[np.intp]
@@ -33,6 +35,11 @@ class Graph:
     def volumes(self) -> Floats:
         """``m_i d_i``: the square of the eigenvector of S with eigenvalue 1."""
         return self.degrees if self.masses is None else self.degrees * self.masses
+
+    @cached_property
+    def operator(self) -> Any:
+        """S, to be multiplied with."""
+        return parallel(self.affinity)
 
     def components(self) -> tuple[int, Integers]:
         """Number of connected components among nodes with neighbours, and each node's (−1: isolated)."""
@@ -133,7 +140,7 @@ def normalized_cut(graph: Graph, indicator: Floats) -> float:
     """``Σ_j cut(j) / volume(j)`` of hard clusters (n×c, one 1 a row): from 0 to c, an empty cluster counts 1."""
     scaled = indicator * np.sqrt(graph.volumes)[:, None]
     volumes = np.einsum("ij,ij->j", scaled, scaled)
-    inside = np.einsum("ij,ij->j", scaled, graph.affinity @ scaled)
+    inside = np.einsum("ij,ij->j", scaled, graph.operator @ scaled)
     return float(np.sum(1 - np.divide(inside, volumes, out=np.zeros_like(inside), where=volumes > 0)))
 
 

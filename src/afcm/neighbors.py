@@ -1,16 +1,13 @@
 """Exact nearest neighbours behind one call.
 
-Few columns: SciPy's kd-tree. Many columns: blocked products with selection by group minima, which is exact because
-the k nearest samples lie in the k groups with the smallest minima, and which reads each distance once instead of
-sorting it (`make bench`: neighbors). Sparse data: scikit-learn. Candidates are found in float32 about the mean and
-their distances computed again in float64, so ties and near-ties come out as they should.
+Few columns: SciPy's kd-tree. Many columns: `afcm.cells`, blocked products that skip what is out of reach. Sparse data:
+scikit-learn. Candidates are found in float32 about the mean and their distances computed again in float64, so
+near-ties come out as they should.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,15 +15,18 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.spatial import KDTree
+from scipy.spatial.distance import cdist
 from sklearn.neighbors import NearestNeighbors
 from threadpoolctl import threadpool_limits
+
+from afcm import cells, threads
 
 Floats = NDArray[np.floating[Any]]
 
 # Up to this many columns the kd-tree wins on every distribution tried (make bench: neighbors).
 TREE_COLUMNS = 6
-# Distances are looked at in blocks of so many (rows × all samples), and minima taken over groups of so many columns.
-BLOCK_ELEMENTS, GROUP = 1_000_000, 32
+# A neighbour that float32 may have missed matters if it could be nearer by more than this share (squared distance).
+CARELESSNESS = 1e-4
 # Coordinates of candidates gathered at a time when distances are measured again.
 MEASURED_ELEMENTS = 250_000
 # Candidates beyond k that survive float32 and are measured again in float64.
@@ -73,66 +73,38 @@ def without_self(indices: NDArray[np.intp]) -> NDArray[np.intp]:
 
 
 def _by_blocks(points: Floats, k: int, queries: Floats | None) -> Neighbors:
-    search = _GroupSearch.prepare(points, min(k + SPARE, points.shape[0] - (queries is None)))
+    table = cells.Table.of(points)
     asked = points if queries is None else queries
-    rows = max(1, BLOCK_ELEMENTS // search.n_columns)
-    starts = range(0, asked.shape[0], rows)
+    count = min(k + SPARE, points.shape[0] - (queries is None))
+    found, beyond = np.empty((asked.shape[0], count), dtype=np.intp), np.empty(asked.shape[0])
 
-    def block(start: int) -> NDArray[np.intp]:
-        return search.candidates(asked[start : start + rows], start if queries is None else None)
+    def search(job: tuple[int, NDArray[np.intp]]) -> None:
+        cell, rows = job
+        found[rows], beyond[rows] = table.candidates(cell, asked[rows], rows if queries is None else None, count)
 
-    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(n_threads()) as pool:
-        found = np.concatenate(list(pool.map(block, starts)))
-    return _measured(points, asked, found, k)
-
-
-@dataclass(frozen=True)
-class _GroupSearch:
-    """Samples, centred, in float32, transposed, padded to whole groups: group g holds g, g + G, g + 2G, …"""
-
-    center: Floats
-    scale: float  # brings the values to at most 1, so that float32 neither overflows nor vanishes
-    targets: Floats  # d×N: −2 xᵀ
-    norms: Floats  # N: ‖x‖², infinite for the padding
-    n_wanted: int
-
-    @classmethod
-    def prepare(cls, points: Floats, n_wanted: int) -> _GroupSearch:
-        n, d = points.shape
-        center = points.mean(axis=0, dtype=np.float64)
-        scale = 1 / max(float(np.abs(points - center).max()), np.finfo(np.float64).tiny)
-        size = -(-n // GROUP) * GROUP
-        targets = np.zeros((d, size), dtype=np.float32)
-        targets[:, :n] = ((points - center) * scale).T
-        norms = np.full(size, np.inf, dtype=np.float32)
-        norms[:n] = np.einsum("ij,ij->j", targets[:, :n], targets[:, :n])
-        targets *= -2
-        return cls(center, scale, targets, norms, n_wanted)
-
-    @property
-    def n_columns(self) -> int:
-        return self.targets.shape[1]
-
-    def candidates(self, queries: Floats, self_start: int | None) -> NDArray[np.intp]:
-        """Column numbers of the ``n_wanted`` smallest distances, in no order."""
-        costs = ((queries - self.center) * self.scale).astype(np.float32) @ self.targets
-        costs += self.norms
-        n_rows, n_groups = costs.shape[0], self.n_columns // GROUP
-        if self_start is not None:
-            own = np.arange(n_rows)
-            costs[own, own + self_start] = np.inf
-        minima = costs.reshape(n_rows, GROUP, n_groups).min(axis=1)
-        groups = smallest(minima, min(self.n_wanted, n_groups))
-        columns = (groups[:, :, None] + n_groups * np.arange(GROUP)).reshape(n_rows, -1)
-        best = smallest(np.take_along_axis(costs, columns, axis=1), self.n_wanted)
-        return np.take_along_axis(columns, best, axis=1)
+    with threadpool_limits(1, user_api="blas"):
+        threads.for_each(search, table.jobs(asked))
+    result = _measured(points, asked, found, k)
+    farthest = result.squared[:, -1]
+    doubtful = np.flatnonzero(farthest - beyond > CARELESSNESS * farthest)
+    if not doubtful.size or count >= points.shape[0] - (queries is None):
+        return result
+    return _repaired(result, points, queries, doubtful)
 
 
-def smallest(values: Floats, count: int) -> NDArray[np.intp]:
-    """Positions of the ``count`` smallest entries of each row, in no order."""
-    if count >= values.shape[1]:
-        return np.broadcast_to(np.arange(values.shape[1]), values.shape)
-    return np.argpartition(values, count - 1, axis=1)[:, :count]
+def _repaired(result: Neighbors, points: Floats, queries: Floats | None, rows: NDArray[np.intp]) -> Neighbors:
+    """Rows for which float32 was too coarse (an outlier far from everything, say), again in float64."""
+    indices, squared = result.indices.copy(), result.squared.copy()
+    k = indices.shape[1]
+    for chosen in _slices(rows.size, points.shape[0]):
+        part = rows[chosen]
+        costs = cdist((points if queries is None else queries)[part], points, "sqeuclidean")
+        if queries is None:
+            costs[np.arange(part.size), part] = np.inf
+        best = cells.smallest(costs, k)
+        again = _measured(points, (points if queries is None else queries)[part], best, k)
+        indices[part], squared[part] = again.indices, again.squared
+    return Neighbors(indices, squared)
 
 
 def _measured(points: Floats, queries: Floats, indices: NDArray[np.intp], k: int) -> Neighbors:
@@ -148,10 +120,3 @@ def _measured(points: Floats, queries: Floats, indices: NDArray[np.intp], k: int
 def _slices(n_rows: int, per_row: int) -> Iterator[slice]:
     size = max(1, MEASURED_ELEMENTS // max(per_row, 1))
     return (slice(start, start + size) for start in range(0, n_rows, size))
-
-
-def n_threads() -> int:
-    """Cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

@@ -13,6 +13,7 @@ repeated eigenvalues; containing the start it never loses ground; its answer car
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,9 +32,9 @@ DENSE_MOST, DENSE_TRADE = 6000, 500
 # if the residuals are below STALLED.
 DROP, STALLED = 1e-12, 1e-9
 # The most columns in the search space: thick enough to converge fast, thin enough to stay in cache.
-MIN_BASIS, BASIS_BLOCKS = 24, 3
-# Rows of the search space rotated at a time at a restart.
-ROTATED_ROWS = 4096
+MIN_BASIS, BASIS_BLOCKS = 24, 2
+# Rows worked on at a time where a block is changed in place: they stay in the cache and need no second block.
+ROWS = 4096
 # The Chebyshev filter: log of the gain worth one expansion, log of the spread rounding allows, most products.
 FILTER_GAIN, FILTER_SPREAD, MAX_DEGREE = np.log(1e3), np.log(1e8), 60
 
@@ -59,7 +60,9 @@ class GraphPlusLowRank:
         image = self.graph @ block
         image *= self.weight
         if self.factor is not None:
-            image += self.factor @ (self.factor_weight * (self.factor.T @ block))
+            inner = self.factor_weight * (self.factor.T @ block)
+            for rows in row_slices(self.size):
+                image[rows] += self.factor[rows] @ inner
         return image
 
     def to_dense(self) -> Floats:
@@ -162,9 +165,10 @@ def _filtered(operator: GraphPlusLowRank, ritz: _Ritz, block: Floats) -> tuple[F
     for _ in range(degree - 1):
         following = 1 / (2 / ratio - scaling)
         image = operator @ current
-        image -= center * current
-        image *= 2 * following / half
-        image -= (scaling * following) * previous
+        for rows in row_slices(operator.size):
+            image[rows] -= center * current[rows]
+            image[rows] *= 2 * following / half
+            image[rows] -= (scaling * following) * previous[rows]
         previous, current, scaling = current, image, following
     return current, degree
 
@@ -282,17 +286,16 @@ class _SearchSpace:
         vectors = self.basis[:, : self.width] @ coefficients
         residuals = self.operator @ vectors
         self.n_products += 1
-        residuals -= vectors * values
-        norms = np.sqrt(np.einsum("ij,ij->j", residuals, residuals))
-        return _Ritz(vectors, values, norms, self.n_wanted, others)
+        for rows in row_slices(self.operator.size):
+            residuals[rows] -= vectors[rows] * values
+        return _Ritz(vectors, values, column_lengths(residuals), self.n_wanted, others)
 
     def _restart(self, n_new: int) -> None:
         """Keep the best Ritz vectors and leave room for what comes."""
         keep = min(max(self.block, self.capacity - max(n_new, self.capacity // 2)), self.width)
         values, coefficients = self._rotation(keep)
-        for first in range(0, self.operator.size, ROTATED_ROWS):  # in place, a few rows at a time
-            rows = self.basis[first : first + ROTATED_ROWS]
-            rows[:, :keep] = rows[:, : self.width] @ coefficients
+        for rows in row_slices(self.operator.size):
+            self.basis[rows, :keep] = self.basis[rows, : self.width] @ coefficients
         self.projected[:keep, :keep] = np.diag(values[:keep])
         self.width = keep
 
@@ -303,26 +306,37 @@ def orthonormal_complement(directions: Floats, basis: Floats) -> Floats:
     Directions already inside (to rounding) are dropped. Two passes of projection and Gram-matrix
     orthonormalisation: products of matrices only, and twice is enough.
     """
-    block = _unit_columns(directions, 0.0)
+    block = np.array(directions, order="C")
+    _scale_columns(block, column_lengths(block))
     for _ in range(2):
         if basis.shape[1]:
-            block -= basis @ (basis.T @ block)
-        block = _unit_columns(block, DROP)
+            inside = basis.T @ block
+            for rows in row_slices(block.shape[0]):
+                block[rows] -= basis[rows] @ inside
+        lengths = column_lengths(block)
+        if (lengths <= DROP).any():
+            block, lengths = block[:, lengths > DROP], lengths[lengths > DROP]
         if not block.shape[1]:
             break
+        _scale_columns(block, lengths)
         weights, rotation = eigh(block.T @ block)
-        keep = weights > DROP
-        block = block @ (rotation[:, keep] / np.sqrt(weights[keep]))
+        block = block @ (rotation[:, weights > DROP] / np.sqrt(weights[weights > DROP]))
     return block
 
 
-def _unit_columns(block: Floats, shortest: float) -> Floats:
-    """A copy of the columns longer than ``shortest``, scaled to length one."""
-    lengths = np.sqrt(np.einsum("ij,ij->j", block, block))
-    keep = lengths > shortest
-    kept = block[:, keep]
-    kept /= lengths[keep]
-    return kept
+def column_lengths(block: Floats) -> Floats:
+    """‖·‖ of each column."""
+    return np.sqrt(np.einsum("ij,ij->j", block, block))
+
+
+def _scale_columns(block: Floats, lengths: Floats) -> None:
+    """Columns to length one, in place; a zero column stays."""
+    block *= np.where(lengths > 0, 1 / np.where(lengths > 0, lengths, 1.0), 0.0)
+
+
+def row_slices(n_rows: int) -> Iterator[slice]:
+    """Consecutive rows, a cacheful at a time."""
+    return (slice(first, first + ROWS) for first in range(0, n_rows, ROWS))
 
 
 def _ratio(top: Floats, bottom: Floats) -> Floats:

@@ -60,7 +60,7 @@ def spectral_start(
         sizes = np.bincount(labels[labels >= 0], weights=graph.volumes[labels >= 0]).astype(np.float64)
         labels = components.joined(labels, sizes, n_clusters, points, random)
         return null_space(graph, labels, n_clusters), one_hot(labels, n_clusters)
-    operator = spectral.GraphPlusLowRank(graph.affinity)
+    operator = spectral.GraphPlusLowRank(graph.operator)
     block = search_block(graph, n_clusters)
     eigen = spectral.leading_eigenvectors(operator, block, n_clusters, angle_tol=START_ANGLE)
     return eigen, one_hot(k_means(unit_rows(eigen.vectors), n_clusters, graph.masses, random), n_clusters)

@@ -185,9 +185,9 @@ class AFCM(SoftClusterer):
         nodes = self._find_nodes(X, validation.check_sample_weight(sample_weight, X.shape[0]))
         points = None if self.affinity == "precomputed" else X if nodes.masses is None else X[nodes.rows]
         similarity, graph = self._build_graph(X, points, nodes)
-        problem, states = self._begin(X, points, nodes, graph)
-        results = [
-            run(problem, state, max_iter=self.max_iter, tol=self.tol, callback=self.callback) for state in states
+        problem, starters = self._begin(X, points, nodes, graph)
+        results = [  # each start is made when it is run and let go, not kept
+            run(problem, start(), max_iter=self.max_iter, tol=self.tol, callback=self.callback) for start in starters
         ]
         best = min(results, key=lambda result: self._cut(graph, result))
         self._similarity, self._extension = similarity, extension(problem, best.state, graph.degrees)
@@ -235,17 +235,17 @@ class AFCM(SoftClusterer):
 
     def _begin(
         self, X: Any, points: Any, nodes: Distinct, graph: graphs.Graph
-    ) -> tuple[EmbeddedProblem, list[EmbeddedState]]:
-        """The problem and the states its runs start from."""
+    ) -> tuple[EmbeddedProblem, list[Callable[[], EmbeddedState]]]:
+        """The problem, and what makes the states its runs start from."""
         n_samples = float(graph.degrees.size if graph.masses is None else graph.masses.sum())
         weight = DEFAULT_GRAPH_WEIGHT * n_samples if self.graph_weight == "auto" else float(self.graph_weight)
         needs_search = not (isinstance(self.init, str) and self.init == "spectral")
         block = starts.search_block(graph, self.n_clusters) if needs_search else None
-        problem = EmbeddedProblem(graph.affinity, graph.masses, weight, block)
+        problem = EmbeddedProblem(graph.operator, graph.masses, weight, block)
         if not isinstance(self.init, str):
-            return problem, [problem.with_memberships(self._given_memberships(X, points, nodes))]
+            return problem, [lambda: problem.with_memberships(self._given_memberships(X, points, nodes))]
         random = check_random_state(self.random_state)
-        return problem, [self._start(problem, graph, points, random) for _ in range(self.n_init)]
+        return problem, [lambda: self._start(problem, graph, points, random)] * self.n_init
 
     def _start(self, problem: EmbeddedProblem, graph: graphs.Graph, points: Any, random: Any) -> EmbeddedState:
         choices = ("spectral", "random") if points is None else ("spectral", "k-means++", "random")

@@ -1,0 +1,58 @@
+"""Products of a sparse matrix with a block of vectors on all cores.
+
+SciPy's product runs on one core but lets other threads run meanwhile, so each multiplies its share of the rows. A row
+is summed by one thread in the order it is stored: the result does not depend on how many there are.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from afcm.threads import for_each, n_threads
+
+Floats = NDArray[np.floating[Any]]
+
+# Fewer stored entries than this are multiplied faster than threads are woken.
+WORTH_THREADS = 50_000
+
+
+class ParallelSparse:
+    """A CSR matrix cut into as many bands of rows as there are cores; only ``@`` and ``toarray``."""
+
+    def __init__(self, matrix: Any) -> None:
+        self.shape = matrix.shape
+        n_bands = n_threads()
+        shares = np.searchsorted(matrix.indptr, np.linspace(0, matrix.nnz, n_bands + 1)[1:-1])
+        self._cuts = [0, *(int(row) for row in shares), matrix.shape[0]]
+        self._bands = [band(matrix, a, b) for a, b in zip(self._cuts[:-1], self._cuts[1:], strict=True)]
+
+    def __matmul__(self, block: Floats) -> Floats:
+        block = np.ascontiguousarray(block)
+        product = np.empty((self.shape[0], *block.shape[1:]), dtype=np.result_type(self._bands[0].dtype, block.dtype))
+
+        def multiply(number: int) -> None:
+            product[self._cuts[number] : self._cuts[number + 1]] = self._bands[number] @ block
+
+        for_each(multiply, range(len(self._bands)))
+        return product
+
+    def toarray(self) -> Floats:
+        """The dense matrix."""
+        return np.concatenate([band.toarray() for band in self._bands])
+
+
+def band(matrix: Any, first: int, end: int) -> Any:
+    """Rows of a CSR matrix, on its own memory."""
+    entries = slice(matrix.indptr[first], matrix.indptr[end])
+    offsets = matrix.indptr[first : end + 1] - matrix.indptr[first]
+    parts = (matrix.data[entries], matrix.indices[entries], offsets)
+    return sp.csr_array(parts, shape=(end - first, matrix.shape[1]), copy=False)
+
+
+def parallel(matrix: Any) -> Any:
+    """The matrix, ready to be multiplied on all cores where that pays."""
+    return ParallelSparse(matrix) if matrix.nnz >= WORTH_THREADS and n_threads() > 1 else matrix

@@ -1,0 +1,31 @@
+"""One pool of threads for the whole package: NumPy and SciPy let other threads run while they compute."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import Any
+
+
+def n_threads() -> int:
+    """Cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(n_threads(), thread_name_prefix="afcm")
+
+
+def for_each(work: Callable[[Any], object], items: Iterable[Any]) -> None:
+    """Do the work on all cores and wait; the first error is raised."""
+    for _ in _pool().map(work, items):
+        pass
+
+
+if hasattr(os, "register_at_fork"):  # threads do not survive a fork: the child starts its own
+    os.register_at_fork(after_in_child=_pool.cache_clear)
