@@ -18,7 +18,8 @@ HEAVY = {"matplotlib", "torch", "dask", "numba", "cupy", "pandas", "polars"}
 # module (or folder) → what it must not import
 FORBIDDEN = {
     "updates.py": {"afcm"},
-    "spectral.py": {"afcm", "sklearn"},
+    "spectral.py": {"afcm.updates", "afcm.graph", "afcm.models", "afcm.estimators", "sklearn"},
+    "threads.py": {"afcm"},
     "alternating.py": {"afcm", "sklearn"},
     "cells.py": {"afcm", "sklearn"},
     "neighbors.py": {"afcm.graph", "afcm.models", "afcm.estimators"},

@@ -83,7 +83,7 @@ def test_isolated_nodes_get_an_empty_row_and_no_component():
     weights[0, 1] = weights[1, 0] = weights[3, 4] = weights[4, 3] = 1.0
     built = graph.normalised(sp.csr_array(weights))
     assert np.isfinite(built.affinity.toarray()).all()
-    count, labels = built.components()
+    count, labels = built.components
     assert count == 2
     np.testing.assert_array_equal(labels, [0, 0, -1, 1, 1])
 

@@ -41,6 +41,7 @@ class Graph:
         """S, to be multiplied with."""
         return parallel(self.affinity)
 
+    @cached_property
     def components(self) -> tuple[int, Integers]:
         """Number of connected components among nodes with neighbours, and each node's (−1: isolated)."""
         _, labels = connected_components(self.affinity, directed=False)

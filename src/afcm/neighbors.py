@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from scipy.spatial import KDTree
 from scipy.spatial.distance import cdist
 from sklearn.neighbors import NearestNeighbors
-from threadpoolctl import threadpool_limits
 
 from afcm import cells, threads
 
@@ -82,7 +81,7 @@ def _by_blocks(points: Floats, k: int, queries: Floats | None) -> Neighbors:
         cell, rows = job
         found[rows], beyond[rows] = table.candidates(cell, asked[rows], rows if queries is None else None, count)
 
-    with threadpool_limits(1, user_api="blas"):
+    with threads.one_blas_thread():
         threads.for_each(search, table.jobs(asked))
     result = _measured(points, asked, found, k)
     farthest = result.squared[:, -1]

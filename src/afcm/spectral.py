@@ -21,6 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
+from afcm.threads import one_blas_thread
+
 Floats = NDArray[np.floating[Any]]
 
 # Up to so many samples, or so many per wanted vector, one dense `eigh` beats dozens of sparse products (make bench).
@@ -121,13 +123,22 @@ def leading_eigenvectors(
     n = operator.size
     if n <= max(DENSE_LIMIT, DENSE_PER_VECTOR * n_wanted):
         return _dense(operator, n_wanted)
-    space = _SearchSpace(operator, n_wanted, start)
+    with one_blas_thread():
+        found = _search(operator, _SearchSpace(operator, n_wanted, start), extra, (trace_tol, angle_tol, max_steps))
+    return _dense(operator, n_wanted) if found is None else found
+
+
+def _search(
+    operator: GraphPlusLowRank, space: _SearchSpace, extra: Floats | None, limits: tuple[float, float, int]
+) -> Eigenpairs | None:
+    """Expand the search space until it is good enough; None if a dense solver gets there sooner."""
+    trace_tol, angle_tol, max_steps = limits
+    scale = abs(operator.weight) + operator.factor_weight
     if extra is not None:
         space.expand(extra)
-    scale = abs(operator.weight) + operator.factor_weight
     for step in range(max_steps + 1):
-        if n <= DENSE_MOST and space.n_products * space.block * DENSE_TRADE > n * n:
-            return _dense(operator, n_wanted)
+        if operator.size <= DENSE_MOST and space.n_products * space.block * DENSE_TRADE > operator.size**2:
+            return None
         ritz = space.rayleigh_ritz()
         converged = ritz.trace_error <= trace_tol * scale or ritz.angle <= angle_tol
         if converged or step == max_steps:
@@ -137,7 +148,7 @@ def leading_eigenvectors(
         grown = space.expand(directions)
         del directions
         if not grown:  # all that is left is rounding
-            converged = ritz.norms[:n_wanted].max() <= STALLED * scale
+            converged = bool(ritz.norms[: space.n_wanted].max() <= STALLED * scale)
             break
     return ritz.eigenpairs(operator, space.n_products, bool(converged))
 

@@ -55,7 +55,7 @@ def spectral_start(
     A graph of at least c components needs neither: its null vectors are known, and joining what is nearest gives
     the clusters.
     """
-    n_components, labels = graph.components()
+    n_components, labels = graph.components
     if n_components >= n_clusters:
         sizes = np.bincount(labels[labels >= 0], weights=graph.volumes[labels >= 0]).astype(np.float64)
         labels = components.joined(labels, sizes, n_clusters, points, random)
@@ -69,7 +69,7 @@ def spectral_start(
 def search_block(graph: Graph, n_clusters: int) -> Floats:
     """Where a first eigen-solve searches: the known null vectors, then directions drawn from a seed of their own."""
     random = np.random.RandomState(0)
-    n_components, labels = graph.components()
+    n_components, labels = graph.components
     known = null_space(graph, labels, n_components).vectors[:, :n_clusters]
     width = n_clusters + spectral.n_guards(n_clusters)
     return np.hstack([known, random.standard_normal((labels.size, width - known.shape[1]))])

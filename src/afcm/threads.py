@@ -8,6 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any
 
+from threadpoolctl import ThreadpoolController
+
 
 def n_threads() -> int:
     """Cores this process may use."""
@@ -19,6 +21,16 @@ def n_threads() -> int:
 @cache
 def _pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(n_threads(), thread_name_prefix="afcm")
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+def one_blas_thread() -> Any:
+    """A context in which BLAS does not compete with our own threads (its idle ones spin, its products are small)."""
+    return _libraries().limit(limits=1, user_api="blas")
 
 
 def for_each(work: Callable[[Any], object], items: Iterable[Any]) -> None:

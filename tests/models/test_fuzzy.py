@@ -79,7 +79,10 @@ def test_the_start_is_the_equation(case, exponent):
     points, memberships, masses, _ = case
     fuzzy, entropic = models(points, masses, exponent)
     expected = family.fuzzy_centers(points, memberships, exponent, masses)
-    np.testing.assert_allclose(fuzzy.start(memberships)[0], expected, rtol=1e-9, atol=1e-9 * points.std())
+    filled = family.fuzzy_shares(memberships, exponent).sum(axis=0) > 1e-9  # an empty one has no centre of its own
+    np.testing.assert_allclose(
+        fuzzy.start(memberships)[0][filled], expected[filled], rtol=1e-9, atol=1e-9 * points.std()
+    )
     centers = updates.centers(points, memberships, masses)
     np.testing.assert_allclose(entropic.start(memberships)[0], centers, rtol=1e-9, atol=1e-9 * points.std())
     plain = PlainProblem(points, masses)

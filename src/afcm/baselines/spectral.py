@@ -117,7 +117,7 @@ class SpectralBaseline(ClusterMixin, BaseEstimator):
         X = self._validated(X)
         random = check_random_state(self.random_state)
         graph = self._graph(X)
-        self.n_components_ = graph.components()[0]
+        self.n_components_ = graph.components[0]
         self.embedding_ = self._embedding(graph)
         {"kmeans": self._assign_kmeans, "plain": self._assign_plain}[self.assign](random)
         return self

@@ -277,7 +277,7 @@ class AFCM(SoftClusterer):
         self.cluster_centers_ = best.state.centers
         self.graph_weight_ = problem.graph_weight
         self.normalized_cut_ = self._cut(graph, best)
-        self.n_components_ = graph.components()[0]
+        self.n_components_ = graph.components[0]
         self.eigen_residual_ = best.state.eigen_residual
         self._store_run(best, memberships, doubt_hard=self.normalized_cut_ > CLEAN_CUT * self.n_clusters)
         if not best.state.eigen_converged:
