@@ -3,7 +3,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test lint types bench clean
+.PHONY: help venv peers demo test lint bench clean
 
 help:            ## Show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
@@ -19,6 +19,14 @@ $(VENV)/.%-stamp: pyproject.toml | $(VENV)/.venv-stamp
 
 venv: $(VENV)/.demo-stamp $(VENV)/.test-stamp $(VENV)/.lint-stamp  ## Create .venv with everything a developer needs
 
+# fuzzy-c-means pins numpy < 2, so it lives in an environment of its own; tests and benchmarks compare with it if it is there.
+PEERS := $(VENV)-peers/bin/python
+export AFCM_FUZZY_C_MEANS_PYTHON := $(if $(wildcard $(PEERS)),$(abspath $(PEERS)))
+
+peers:  ## Install fuzzy-c-means beside, for the tests and benchmarks that compare with it
+	$(PYTHON) -m venv $(VENV)-peers
+	$(PEERS) -m pip install --quiet --disable-pip-version-check fuzzy-c-means
+
 demo: $(VENV)/.demo-stamp  ## Fit k-means, PlainAFCM and AFCM on the toys and Iris; writes out/demo.png
 	$(BIN)/python -m afcm.demo --out out
 
@@ -30,8 +38,8 @@ lint: $(VENV)/.lint-stamp  ## Style and types
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(VENV)/.bench-stamp  ## Speed and memory against the peers (minutes)
-	$(BIN)/python -m benchmarks
+bench: $(VENV)/.bench-stamp  ## Speed and memory against the peers (about ten minutes; NAME="eigen fcm" for some)
+	$(BIN)/python -m benchmarks $(NAME)
 
 clean:           ## Remove the virtual environment and outputs
-	rm -rf $(VENV) out .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-peers out .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,7 +1,7 @@
 """Fuzzy c-means, 50 sweeps from one start: seconds and peak extra memory of `afcm.FCM` and of its peers.
 
-``python -m benchmarks.fcm`` compares with scikit-fuzzy; set AFCM_FUZZY_C_MEANS_PYTHON to the interpreter of a virtual
-environment with fuzzy-c-means (it pins numpy < 2) to compare with that too. Read ratios, not seconds.
+``make bench NAME=fcm`` compares with scikit-fuzzy, and after ``make peers`` (AFCM_FUZZY_C_MEANS_PYTHON is then the
+interpreter of an environment with fuzzy-c-means, which pins numpy < 2) with that too. Read ratios, not seconds.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import tempfile
 import time
 import tracemalloc
@@ -104,11 +103,10 @@ def table(X: np.ndarray, methods: dict[str, Callable[[str], float]]) -> Iterator
 
 
 def main() -> None:
-    n_samples = int(sys.argv[1]) if len(sys.argv) > 1 else N_SAMPLES
-    X, U = problem(n_samples)
+    X, U = problem()
     methods = {"afcm.FCM": here(lambda: ours(X, U)), "scikit-fuzzy": here(lambda: scikit_fuzzy(X, U))}
     with tempfile.TemporaryDirectory() as folder:
-        if PEER in os.environ:
+        if os.environ.get(PEER):
             file = Path(folder) / "problem.npz"
             np.savez(file, X=X, n_clusters=N_CLUSTERS, sweeps=SWEEPS)
             methods["fuzzy-c-means"] = elsewhere(file)
