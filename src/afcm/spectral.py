@@ -120,12 +120,11 @@ def leading_eigenvectors(
     max_steps : int
         Block products at the most; the result then says ``converged=False``.
     """
-    n = operator.size
-    if n <= max(DENSE_LIMIT, DENSE_PER_VECTOR * n_wanted):
-        return _dense(operator, n_wanted)
     with one_blas_thread():
+        if operator.size <= max(DENSE_LIMIT, DENSE_PER_VECTOR * n_wanted):
+            return _dense(operator, n_wanted)
         found = _search(operator, _SearchSpace(operator, n_wanted, start), extra, (trace_tol, angle_tol, max_steps))
-    return _dense(operator, n_wanted) if found is None else found
+        return _dense(operator, n_wanted) if found is None else found
 
 
 def _search(

@@ -17,7 +17,7 @@ Floats = NDArray[np.floating[Any]]
 Integers = NDArray[np.intp]
 
 # Random restarts of k-means on the rows of the spectral embedding (cheap: c columns).
-KMEANS_RESTARTS = 10
+KMEANS_RESTARTS = 5
 # k-means++ looks at this many samples at the most.
 SEED_SAMPLE = 50_000
 # The start needs the right subspace, not its last digits (radians).

@@ -113,6 +113,7 @@ def test_precomputed_affinity(form, matrix, message):
         AFCM(2, affinity="precomputed").fit(form(matrix))
 
 
+@pytest.mark.filterwarnings("ignore::afcm.exceptions.HardMembershipsWarning")
 def test_precomputed_prediction():
     model = AFCM(2, affinity="precomputed", random_state=0).fit(similarity())
     with pytest.raises(ValueError, match="negative similarity"):
@@ -142,6 +143,7 @@ def test_sample_weights(model, weights, message):
         model(2).fit(X, sample_weight=weights)
 
 
+@pytest.mark.filterwarnings("ignore::afcm.exceptions.HardMembershipsWarning")
 @pytest.mark.parametrize("model", BOTH)
 def test_failed_fits_lose_nothing(model):
     fitted = model(2, random_state=0).fit(X)

@@ -26,7 +26,7 @@ from afcm.similarity import GivenSimilarity, NeighborSimilarity
 # Neighbours by default, where there are so many samples.
 DEFAULT_NEIGHBORS = 10
 # λ by default, per sample: λ has the unit of samples, and the graph counts when it is not small against n/2.
-DEFAULT_GRAPH_WEIGHT = 1000.0
+DEFAULT_GRAPH_WEIGHT = 10.0
 # Clusters that lose no more than this share of their edges to others hardly touch: hard memberships are no surprise.
 CLEAN_CUT = 0.01
 
@@ -45,14 +45,14 @@ class AFCM(SoftClusterer):
     n_clusters : int, default=8
     n_neighbors : int or "auto", default="auto"
         Neighbours of each sample in the graph, itself not counted. ``"auto"``: 10, or all there are.
-    kernel : {"adaptive", "local", "gaussian", "binary"}, default="adaptive"
+    kernel : {"local", "adaptive", "gaussian", "binary"}, default="local"
         Similarity of neighbours. ``"adaptive"`` and ``"local"`` scale themselves; ``"gaussian"`` is the paper's,
         ``exp(−d²/(2 bandwidth²))``.
     bandwidth : float, default=2.0
         σ of the Gaussian kernel (the paper's value, for min-max scaled data).
     graph_weight : float or "auto", default="auto"
         λ. Its unit is samples: well below n/2 the graph hardly counts, and the larger it is the softer the memberships.
-        ``"auto"`` is 1000 n, above which the labels of the paper's data sets hardly change.
+        ``"auto"`` is 10 n: few sweeps, and memberships that are mostly hard; from about 1000 n on they are soft.
     affinity : {"nearest_neighbors", "precomputed"}, default="nearest_neighbors"
         ``"precomputed"``: X is the symmetric matrix of similarities (sparse or dense, its diagonal not used).
     init : {"spectral", "k-means++", "random"} or array, default="spectral"
@@ -123,7 +123,7 @@ class AFCM(SoftClusterer):
         n_clusters: int = 8,
         *,
         n_neighbors: int | str = "auto",
-        kernel: str = "adaptive",
+        kernel: str = "local",
         bandwidth: float = 2.0,
         graph_weight: float | str = "auto",
         affinity: str = "nearest_neighbors",
@@ -329,7 +329,7 @@ class AFCM(SoftClusterer):
         return "raise graph_weight or n_neighbors, or try init='spectral'"
 
     def _hard_advice(self) -> str:
-        return "raise graph_weight for softer memberships, or use PlainAFCM on embedding_"
+        return f"use graph_weight={100 * self.graph_weight_:.3g} or more for softer ones"
 
     @property
     def _n_features_out(self) -> int:
