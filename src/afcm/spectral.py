@@ -69,10 +69,11 @@ class GraphPlusLowRank:
 
     def to_dense(self) -> Floats:
         """The n×n matrix, for small n and for tests."""
-        graph = self.graph.toarray() if hasattr(self.graph, "toarray") else np.asarray(self.graph)
-        if self.factor is None:
-            return self.weight * graph
-        return self.weight * graph + self.factor @ (self.factor_weight * self.factor.T)
+        dense = self.graph.toarray() if hasattr(self.graph, "toarray") else np.array(self.graph)
+        dense *= self.weight
+        if self.factor is not None:
+            dense += self.factor @ (self.factor_weight * self.factor.T)
+        return dense
 
 
 @dataclass(frozen=True)
@@ -155,7 +156,7 @@ def _search(
 def _dense(operator: GraphPlusLowRank, n_wanted: int) -> Eigenpairs:
     n = operator.size
     span = [n - n_wanted, n - 1]
-    values, vectors = eigh(operator.to_dense(), subset_by_index=span, overwrite_a=True, check_finite=False)
+    values, vectors = eigh(operator.to_dense().T, subset_by_index=span, overwrite_a=True, check_finite=False)
     vectors = np.ascontiguousarray(vectors[:, ::-1])
     return Eigenpairs(vectors, values[::-1], operator.graph @ vectors, 0.0, 0.0, 0, True)
 

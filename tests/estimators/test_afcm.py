@@ -66,7 +66,7 @@ def test_attributes_are_there_and_agree(iris):
     assert model.objective_ == model.history_["objective"][-1]
     assert model.gamma_ == model.history_["gamma"][-1]
     assert model.graph_weight_ == SOFT
-    assert AFCM(3, random_state=0).fit(make_rings(random_state=0)[0]).graph_weight_ == 10 * 900
+    assert AFCM(3, random_state=0).fit(make_rings(random_state=0)[0]).graph_weight_ == 3 * 900
     assert 0 < model.crispness_ < 1
     assert model.membership_state_ == "soft"
     assert (np.diff(model.history_["objective"]) <= 1e-9 * np.abs(model.history_["objective"][1:])).all()

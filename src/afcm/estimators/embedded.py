@@ -26,7 +26,7 @@ from afcm.similarity import GivenSimilarity, NeighborSimilarity
 # Neighbours by default, where there are so many samples.
 DEFAULT_NEIGHBORS = 10
 # λ by default, per sample: λ has the unit of samples, and the graph counts when it is not small against n/2.
-DEFAULT_GRAPH_WEIGHT = 10.0
+DEFAULT_GRAPH_WEIGHT = 3.0
 # Clusters that lose no more than this share of their edges to others hardly touch: hard memberships are no surprise.
 CLEAN_CUT = 0.01
 
@@ -52,7 +52,7 @@ class AFCM(SoftClusterer):
         σ of the Gaussian kernel (the paper's value, for min-max scaled data).
     graph_weight : float or "auto", default="auto"
         λ. Its unit is samples: well below n/2 the graph hardly counts, and the larger it is the softer the memberships.
-        ``"auto"`` is 10 n: few sweeps, and memberships that are mostly hard; from about 1000 n on they are soft.
+        ``"auto"`` is 3 n: few sweeps, and memberships that are mostly hard; from about 1000 n on they are soft.
     affinity : {"nearest_neighbors", "precomputed"}, default="nearest_neighbors"
         ``"precomputed"``: X is the symmetric matrix of similarities (sparse or dense, its diagonal not used).
     init : {"spectral", "k-means++", "random"} or array, default="spectral"
@@ -329,7 +329,7 @@ class AFCM(SoftClusterer):
         return "raise graph_weight or n_neighbors, or try init='spectral'"
 
     def _hard_advice(self) -> str:
-        return f"use graph_weight={100 * self.graph_weight_:.3g} or more for softer ones"
+        return f"use graph_weight={300 * self.graph_weight_:.3g} or more for softer ones"
 
     @property
     def _n_features_out(self) -> int:
