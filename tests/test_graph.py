@@ -54,6 +54,15 @@ def test_kernels_are_their_formulas():
     assert (graph.binary(lists) == 1).all()
 
 
+def test_local_kernel_of_copies_is_one_and_of_others_zero():
+    points = np.array([[0.0], [0.0], [0.0], [5.0], [6.0], [8.0]])
+    _, weights = build(points, 2, "local")
+    dense = weights.toarray()
+    np.testing.assert_array_equal(dense[:3, :3], 1 - np.eye(3))
+    assert np.isfinite(dense).all()
+    assert (dense[3:, :3] == 0).all()
+
+
 def test_adaptive_kernel_of_equidistant_neighbors_is_flat():
     corners = np.eye(5) * 3.0
     built, weights = build(corners, 3, "adaptive")

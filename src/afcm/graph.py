@@ -68,8 +68,13 @@ def gaussian(lists: Lists) -> Floats:
 
 
 def local(lists: Lists) -> Floats:
-    """``exp(−d² / (s_i s_j))``, s the distance to the k-th neighbour: self-tuning (Zelnik-Manor and Perona)."""
-    return np.exp(-lists.squared / (lists.own_scale[:, None] * lists.their_scale))
+    """``exp(−d² / (s_i s_j))``, s the distance to the k-th neighbour: self-tuning (Zelnik-Manor and Perona).
+
+    Where s is 0 (k copies of a sample that were not merged) copies have similarity 1 and others 0.
+    """
+    scales = lists.own_scale[:, None] * lists.their_scale
+    exponents = np.where(lists.squared > 0, np.inf, 0.0)
+    return np.exp(-np.divide(lists.squared, scales, out=exponents, where=scales > 0))
 
 
 def adaptive(lists: Lists) -> Floats:
