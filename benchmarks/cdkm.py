@@ -9,24 +9,26 @@ from sklearn.datasets import make_blobs
 from afcm.baselines import CDKM, loops
 
 SETTINGS = [(2_000, 16, 10), (10_000, 16, 10), (10_000, 64, 20), (100_000, 16, 10)]
-REPEATS = 3
+REPEATS = 7
 
 
-def timed(model, points):
-    """The fitted model and the fastest of a few fits."""
-    seconds = []
+def timed(models, points):
+    """The fastest of a few fits of each, in turns, so that a busy spell hits both."""
+    seconds = [[] for _ in models]
     for _ in range(REPEATS):
-        begin = perf_counter()
-        model.fit(points)
-        seconds.append(perf_counter() - begin)
-    return model, min(seconds)
+        for model, times in zip(models, seconds, strict=True):
+            begin = perf_counter()
+            model.fit(points)
+            times.append(perf_counter() - begin)
+    return map(min, seconds)
 
 
 def row(n_samples, n_features, n_clusters, seed=0):
     points, _ = make_blobs(n_samples, n_features, centers=n_clusters, cluster_std=8.0, random_state=seed)
     start = kmeans_plusplus(points, n_clusters, random_state=seed)[0]
-    lloyd, lloyd_seconds = timed(KMeans(n_clusters, init=start, n_init=1, tol=0, max_iter=1000), points)
-    ours, seconds = timed(CDKM(n_clusters, init=start), points)
+    lloyd = KMeans(n_clusters, init=start, n_init=1, tol=0, max_iter=1000)
+    ours = CDKM(n_clusters, init=start)
+    lloyd_seconds, seconds = timed([lloyd, ours], points)
     relative = ours.objective_ / lloyd.inertia_ - 1
     return (
         f"{n_samples:>8} {n_features:>4} {n_clusters:>4} {lloyd_seconds:>9.3f} {lloyd.n_iter_:>6} "

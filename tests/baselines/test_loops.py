@@ -51,6 +51,20 @@ def test_hartigan_sweeps_agree(seed, c, n):
 
 
 @quick
+@given(seeds, st.integers(1, 5), st.floats(-1e3, 1e3))
+def test_moments_agree(seed, c, offset):
+    rng = np.random.default_rng(seed)
+    points = rng.standard_normal((300, 3)) + offset
+    labels = rng.permutation(np.arange(300) % c)
+    (means, again), centers = np.empty((2, c, 3)), equations.cluster_means(points, labels, c)
+    scatter = loops.moments_scalar(points, labels, means)
+    np.testing.assert_allclose(scatter, equations.hard_scatter(points, labels, centers), rtol=1e-10)
+    assert loops.moments_vectorised(points, labels, again) == pytest.approx(scatter, rel=1e-10)
+    np.testing.assert_allclose(means, centers, rtol=0, atol=1e-10)
+    np.testing.assert_array_equal(again, centers)
+
+
+@quick
 @given(seeds, st.integers(1, 5))
 def test_anchor_sweeps_agree(seed, c):
     rng = np.random.default_rng(seed)

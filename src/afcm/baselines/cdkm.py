@@ -7,9 +7,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from sklearn.metrics import pairwise_distances_argmin
 
-from afcm import starts, updates
-from afcm.baselines import equations, loops
+from afcm import starts
+from afcm.baselines import loops
 from afcm.baselines.base import Baseline
 from afcm.baselines.equations import Floats, Integers
 from afcm.estimators import validation
@@ -42,19 +43,19 @@ class HardProblem:
         """Every sample once, in order: to the cluster that lowers the objective most, if any does."""
         labels, centers = state.labels.copy(), state.centers.copy()
         sizes = np.bincount(labels, minlength=self.n_clusters)
-        self.loop(self.points, labels, centers, sizes)
+        moves = self.fastest(loops.hartigan_scalar, loops.hartigan_vectorised)
+        moves(self.points, labels, centers, sizes)
         return replace(self.at(labels), change=float(np.any(labels != state.labels)))
 
-    @cached_property
-    def loop(self) -> Any:
-        """The sweep in machine code or NumPy."""
-        n_steps = self.points.size * self.n_clusters
-        return loops.fastest(loops.hartigan_scalar, loops.hartigan_vectorised, n_steps)
-
     def at(self, labels: Integers) -> HardState:
-        """Means from scratch, so that rounding does not add up over the sweeps."""
-        centers = equations.cluster_means(self.points, labels, self.n_clusters)
-        return HardState(labels, centers, equations.hard_scatter(self.points, labels, centers))
+        """Means and objective from scratch, so that rounding does not add up over the sweeps."""
+        centers = np.empty((self.n_clusters, self.points.shape[1]))
+        moments = self.fastest(loops.moments_scalar, loops.moments_vectorised)
+        return HardState(labels, centers, moments(self.points, labels, centers))
+
+    def fastest(self, scalar: Any, vectorised: Any) -> Any:
+        """The loop in machine code or NumPy, by what there is to do in a sweep."""
+        return loops.fastest(scalar, vectorised, self.points.size * self.n_clusters)
 
 
 class CDKM(Baseline):
@@ -142,7 +143,7 @@ class CDKM(Baseline):
 
 def nearest(points: Floats, centers: Floats) -> Integers:
     """Each row's nearest centre."""
-    return np.argmin(updates.squared_distances(points, centers), axis=1)
+    return pairwise_distances_argmin(points, centers)
 
 
 def random_labels(n_samples: int, n_clusters: int, random: np.random.RandomState) -> Integers:

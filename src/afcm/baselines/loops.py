@@ -1,4 +1,4 @@
-"""One sweep of coordinate descent, sample after sample: for Numba and for NumPy, with the same labels.
+"""Coordinate descent, sample after sample: for Numba and for NumPy, with the same labels.
 
 The scalar loops are compiled where Numba is installed and there is enough to do; the vectorised ones use the
 equations and look for the next sample that moves. All change their last arguments in place.
@@ -16,7 +16,7 @@ import numpy as np
 from afcm.baselines import equations
 from afcm.baselines.equations import TIE, Floats, Integers
 
-Sweep = TypeVar("Sweep", bound=Callable[..., None])
+Loop = TypeVar("Loop", bound=Callable[..., Any])
 
 # Fewer elementary steps a sweep than this are done before Numba is imported.
 WORTH_COMPILING = 200_000
@@ -24,14 +24,14 @@ WORTH_COMPILING = 200_000
 BLOCK_ROWS = 256
 
 
-def fastest(scalar: Sweep, vectorised: Sweep, n_steps: int) -> Sweep:
+def fastest(scalar: Loop, vectorised: Loop, n_steps: int) -> Loop:
     """The compiled loop if there is Numba and work for it, else the vectorised one."""
     loop = compiled(scalar) if n_steps >= WORTH_COMPILING else None
     return vectorised if loop is None else loop
 
 
 @functools.cache
-def compiled(loop: Callable[..., None]) -> Any:
+def compiled(loop: Callable[..., Any]) -> Any:
     """The loop as machine code, kept on disk where that can be written; None without Numba."""
     try:
         from numba import njit
@@ -88,6 +88,30 @@ def hartigan_vectorised(points: Floats, labels: Integers, centers: Floats, sizes
             tags[i] = pair[1]
             first = i + 1
             squared[first:, pair] = difference_squares(block[first:], centers[pair])
+
+
+def moments_scalar(points: Floats, labels: Integers, centers: Floats) -> float:
+    """`equations.cluster_means` into ``centers``, and `equations.hard_scatter` about them."""
+    n_samples, n_features = points.shape
+    sizes, scatter = np.zeros(centers.shape[0]), 0.0
+    centers[:] = 0.0
+    for i in range(n_samples):
+        sizes[labels[i]] += 1
+        for f in range(n_features):
+            centers[labels[i], f] += points[i, f]
+    for k in range(sizes.size):
+        for f in range(n_features):
+            centers[k, f] /= sizes[k]
+    for i in range(n_samples):
+        for f in range(n_features):
+            scatter += (points[i, f] - centers[labels[i], f]) ** 2
+    return scatter
+
+
+def moments_vectorised(points: Floats, labels: Integers, centers: Floats) -> float:
+    """The same by the equations."""
+    centers[:] = equations.cluster_means(points, labels, centers.shape[0])
+    return equations.hard_scatter(points, labels, centers)
 
 
 def difference_squares(points: Floats, centers: Floats) -> Floats:
