@@ -58,29 +58,10 @@ def entropy_objective(free_energy: float, precision: float) -> float:
     return free_energy / precision
 
 
-def column_distances(points: Array, centers: Array, shifted: Array) -> Array:
-    """`updates.squared_distances` for a block, each centre's column contiguous (faster for few clusters).
-
-    ``shifted`` is ``points`` about the mean centre. Then ``max_j d²_ij`` is as large as what cancels, and distances
-    far below it are computed again from differences: a sample that lies on a centre has distance 0.
-    """
-    xp = array_namespace(points, centers)
-    targets = centers - xp.mean(centers, axis=0)
-    costs = (-2 * targets) @ shifted.T
-    costs += xp.vecdot(shifted, shifted)
-    costs += xp.vecdot(targets, targets)[:, None]
-    blurred = math.sqrt(float(xp.finfo(costs.dtype).eps))
-    if xp.min(costs) <= blurred * xp.max(costs):
-        columns, rows = xp.nonzero(costs <= blurred * xp.max(costs, axis=0))
-        differences = xp.take(points, rows, axis=0) - xp.take(centers, columns, axis=0)
-        costs[columns, rows] = xp.vecdot(differences, differences)
-    return costs.T
-
-
 def distances(points: Array, centers: Array) -> Array:
     """``‖x_i − v_j‖`` (n×c), 0 where they are equal."""
     xp = array_namespace(points, centers)
-    return xp.sqrt(column_distances(points, centers, points - xp.mean(centers, axis=0)))
+    return xp.sqrt(updates.squared_distances(points, centers))
 
 
 def fuzzy_expectation(
@@ -93,7 +74,7 @@ def fuzzy_expectation(
     xp = array_namespace(points, centers)
     reference = xp.mean(centers, axis=0)
     shifted = points - reference
-    costs = column_distances(points, centers, shifted)
+    costs = updates.squared_distances(points, centers, shifted)
     degrees = fuzzy_memberships(costs, exponent)
     shares = updates.weighted(fuzzy_shares(degrees, exponent), masses)
     totals = xp.sum(shares, axis=0)

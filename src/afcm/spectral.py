@@ -89,6 +89,16 @@ class Eigenpairs:
     converged: bool
 
 
+class DenseSolver:
+    """Solves by `dense_eigenvectors`; `eigenbasis.LearningSolver` is one that remembers the graph."""
+
+    knows_graph = False
+
+    def __call__(self, operator: GraphPlusLowRank, n_wanted: int, trace_tol: float, angle_tol: float) -> Eigenpairs:
+        """The leading eigenvectors; to rounding, whatever the tolerances."""
+        return dense_eigenvectors(operator, n_wanted)
+
+
 def n_guards(n_wanted: int) -> int:
     """Extra Ritz vectors beyond the wanted ones: they estimate the gap and speed up convergence."""
     return 4 if n_wanted <= 4 else max(2, n_wanted // 5)
@@ -103,6 +113,7 @@ def leading_eigenvectors(
     trace_tol: float = 1e-12,
     angle_tol: float = 1e-4,
     max_steps: int = 2000,
+    dense: DenseSolver | None = None,
 ) -> Eigenpairs:
     """The ``n_wanted`` leading eigenvectors of ``operator``.
 
@@ -120,12 +131,15 @@ def leading_eigenvectors(
         narrow gap asks for more work, and an exact tie (any basis will do) for no more than it must.
     max_steps : int
         Block products at the most; the result then says ``converged=False``.
+    dense : DenseSolver, optional
+        Who solves where the graph is small; it may remember what it learned about this graph.
     """
+    solver = DenseSolver() if dense is None else dense
     with one_blas_thread():
-        if operator.size <= max(DENSE_LIMIT, DENSE_PER_VECTOR * n_wanted):
-            return _dense(operator, n_wanted)
+        if operator.size <= max(DENSE_LIMIT, DENSE_PER_VECTOR * n_wanted) or solver.knows_graph:
+            return solver(operator, n_wanted, trace_tol, angle_tol)
         found = _search(operator, _SearchSpace(operator, n_wanted, start), extra, (trace_tol, angle_tol, max_steps))
-        return _dense(operator, n_wanted) if found is None else found
+        return solver(operator, n_wanted, trace_tol, angle_tol) if found is None else found
 
 
 def _search(
@@ -153,7 +167,8 @@ def _search(
     return ritz.eigenpairs(operator, space.n_products, bool(converged))
 
 
-def _dense(operator: GraphPlusLowRank, n_wanted: int) -> Eigenpairs:
+def dense_eigenvectors(operator: GraphPlusLowRank, n_wanted: int) -> Eigenpairs:
+    """The same by one dense solve."""
     n = operator.size
     span = [n - n_wanted, n - 1]
     values, vectors = eigh(operator.to_dense().T, subset_by_index=span, overwrite_a=True, check_finite=False)
@@ -161,10 +176,10 @@ def _dense(operator: GraphPlusLowRank, n_wanted: int) -> Eigenpairs:
     return Eigenpairs(vectors, values[::-1], operator.graph @ vectors, 0.0, 0.0, 0, True)
 
 
-def _filtered(operator: GraphPlusLowRank, ritz: _Ritz, block: Floats) -> tuple[Floats, int]:
+def _filtered(operator: GraphPlusLowRank, ritz: Ritz, block: Floats) -> tuple[Floats, int]:
     """``p(A) @ block`` with a Chebyshev polynomial that is small on the unwanted part of the spectrum.
 
-    The unwanted part is [−weight, `_Ritz.unwanted`]; the three-term recurrence is scaled to be 1 at the
+    The unwanted part is [−weight, `Ritz.unwanted`]; the three-term recurrence is scaled to be 1 at the
     largest Ritz value, so it cannot overflow however large γ/λ is.
     """
     low, high, top = -abs(operator.weight), ritz.unwanted, ritz.values[0]
@@ -194,7 +209,7 @@ def _degree(mapped: Floats, n_wanted: int) -> int:
 
 
 @dataclass(frozen=True)
-class _Ritz:
+class Ritz:
     """Ritz pairs of the current search space: the wanted ones first, then the guards."""
 
     vectors: Floats
@@ -219,10 +234,12 @@ class _Ritz:
 
     @property
     def trace_error(self) -> float:
+        """Bound on how much Σθ can still grow: residuals squared over gaps."""
         return float(_ratio(self.norms[: self.n_wanted] ** 2, self.gaps).sum())
 
     @property
     def angle(self) -> float:
+        """Bound on the angle to the true subspace: residuals over gaps."""
         return float(np.sqrt((_ratio(self.norms[: self.n_wanted], self.gaps) ** 2).sum()))
 
     def unconverged(self, trace_tol: float) -> Floats:
@@ -233,6 +250,7 @@ class _Ritz:
         return self.vectors if wanting.all() else self.vectors[:, wanting]
 
     def eigenpairs(self, operator: GraphPlusLowRank, n_products: int, converged: bool) -> Eigenpairs:
+        """The wanted pairs as a result."""
         q = self.n_wanted
         largest = max(float(np.abs(self.values).max()), np.finfo(float).tiny)
         vectors = np.ascontiguousarray(self.vectors[:, :q])
@@ -290,7 +308,7 @@ class _SearchSpace:
         values, coefficients = eigh(self.projected[: self.width, : self.width])
         return values[::-1], coefficients[:, : -n_columns - 1 : -1]
 
-    def rayleigh_ritz(self) -> _Ritz:
+    def rayleigh_ritz(self) -> Ritz:
         """The best approximations to the wanted eigenvectors and guards in the search space."""
         everything, coefficients = self._rotation(self.block)
         values, others = everything[: self.block], everything[self.block :]
@@ -299,7 +317,7 @@ class _SearchSpace:
         self.n_products += 1
         for rows in row_slices(self.operator.size):
             residuals[rows] -= vectors[rows] * values
-        return _Ritz(vectors, values, column_lengths(residuals), self.n_wanted, others)
+        return Ritz(vectors, values, column_lengths(residuals), self.n_wanted, others)
 
     def _restart(self, n_new: int) -> None:
         """Keep the best Ritz vectors and leave room for what comes."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -48,22 +49,32 @@ def seeded_centers(points: Any, n_clusters: int, masses: Floats | None, random: 
 
 
 def spectral_start(
-    graph: Graph, n_clusters: int, points: Any, random: np.random.RandomState
+    graph: Graph,
+    n_clusters: int,
+    points: Any,
+    random: np.random.RandomState,
+    solve: Callable[[int], spectral.Eigenpairs],
 ) -> tuple[spectral.Eigenpairs, Floats]:
     """Leading eigenvectors of S, and hard memberships from k-means on their rows scaled to length one.
 
     A graph of at least c components needs neither: its null vectors are known, and joining what is nearest gives
-    the clusters.
+    the clusters. Else ``solve`` gives the eigenvectors (`leading`, or what remembers them).
     """
     n_components, labels = graph.components
     if n_components >= n_clusters:
         sizes = np.bincount(labels[labels >= 0], weights=graph.volumes[labels >= 0]).astype(np.float64)
         labels = components.joined(labels, sizes, n_clusters, points, random)
         return null_space(graph, labels, n_clusters), one_hot(labels, n_clusters)
-    operator = spectral.GraphPlusLowRank(graph.operator)
-    block = search_block(graph, n_clusters)
-    eigen = spectral.leading_eigenvectors(operator, block, n_clusters, angle_tol=START_ANGLE)
+    eigen = solve(n_clusters)
     return eigen, one_hot(k_means(unit_rows(eigen.vectors), n_clusters, graph.masses, random), n_clusters)
+
+
+def leading(
+    graph: Graph, n_wanted: int, angle_tol: float = START_ANGLE, dense: spectral.DenseSolver | None = None
+) -> spectral.Eigenpairs:
+    """The leading eigenvectors of S; by default accurate enough to start from."""
+    operator, block = spectral.GraphPlusLowRank(graph.operator), search_block(graph, n_wanted)
+    return spectral.leading_eigenvectors(operator, block, n_wanted, angle_tol=angle_tol, dense=dense)
 
 
 def search_block(graph: Graph, n_clusters: int) -> Floats:

@@ -19,6 +19,8 @@ Array = Any  # an array of any library that follows the array API standard
 MIN_MASS = 1e-12
 # Within-cluster scatter counts as at least this share of the total: it caps γ, since J is unbounded below.
 MIN_RELATIVE_SCATTER = 1e-8
+# Squared distances below ε to this power of the largest have lost too many digits: 1e-6 in double precision.
+BLURRED = 3 / 8
 
 
 class Statistics(NamedTuple):
@@ -30,15 +32,25 @@ class Statistics(NamedTuple):
     free_energy: Any  # Σ_i m_i (γ Σ_j u_ij d²_ij + Σ_j u_ij log u_ij)
 
 
-def squared_distances(points: Array, centers: Array) -> Array:
-    """``d²_ij = ‖x_i − v_j‖²`` (n×c), about the mean centre so that a common offset costs no digits."""
+def squared_distances(points: Array, centers: Array, shifted: Array | None = None) -> Array:
+    """``d²_ij = ‖x_i − v_j‖²`` (n×c), each centre's column contiguous (faster for few clusters).
+
+    By one product about the mean centre (``shifted``, if the caller has the points about it already): a common offset
+    costs no digits, and ``max_j d²_ij`` is as large as what cancels. Distances far below it are computed again from
+    differences: a sample that lies on a centre has distance 0.
+    """
     xp = array_namespace(points, centers)
     reference = xp.mean(centers, axis=0)
-    shifted, targets = points - reference, centers - reference
-    costs = shifted @ (-2 * targets.T)
-    costs += xp.sum(shifted * shifted, axis=1)[:, None]
-    costs += xp.sum(targets * targets, axis=1)[None, :]
-    return xp.clip(costs, min=0)
+    shifted, targets = points - reference if shifted is None else shifted, centers - reference
+    costs = (-2 * targets) @ shifted.T
+    costs += xp.vecdot(shifted, shifted)
+    costs += xp.vecdot(targets, targets)[:, None]
+    blurred = float(xp.finfo(costs.dtype).eps) ** BLURRED
+    if xp.min(costs) <= blurred * xp.max(costs):
+        columns, rows = xp.nonzero(costs <= blurred * xp.max(costs, axis=0))
+        differences = xp.take(points, rows, axis=0) - xp.take(centers, columns, axis=0)
+        costs[columns, rows] = xp.vecdot(differences, differences)
+    return costs.T
 
 
 def memberships(costs: Array, precision: float) -> Array:
@@ -154,11 +166,12 @@ def expectation(
 ) -> tuple[Array, Statistics]:
     """op3 for a block of samples, and the statistics from which op5, op7 and J follow."""
     xp = array_namespace(points, centers)
-    costs = squared_distances(points, centers)
+    reference = xp.mean(centers, axis=0)
+    shifted = points - reference
+    costs = squared_distances(points, centers, shifted)
     degrees = memberships(costs, precision)
     shares = weighted(degrees, masses)
     totals = xp.sum(shares, axis=0)
-    reference = xp.mean(centers, axis=0)
-    moments = shares.T @ (points - reference) - totals[:, None] * (centers - reference)
+    moments = shares.T @ shifted - totals[:, None] * (centers - reference)
     energy = xp.sum(weighted(free_energies(costs, precision), masses))
     return degrees, Statistics(totals, moments, xp.sum(shares * costs), energy)

@@ -13,12 +13,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from afcm import graph as graphs
-from afcm import neighbors, spectral, starts
+from afcm import neighbors, starts
 from afcm.baselines.equations import Floats
 from afcm.estimators import validation
 from afcm.estimators.base import DTYPES
 from afcm.estimators.plain import PlainAFCM
 from afcm.exceptions import AFCMWarning, NotConvergedWarning
+from afcm.prepared import PreparedGraph
 
 # The eigenvectors end when the subspace is this close (radians).
 ANGLE_TOL = 1e-6
@@ -115,11 +116,24 @@ class SpectralBaseline(ClusterMixin, BaseEstimator):
         """
         self._check_parameters()
         X = self._validated(X)
-        random = check_random_state(self.random_state)
         graph = self._graph(X)
-        self.n_components_ = graph.components[0]
-        self.embedding_ = self._embedding(graph)
-        {"kmeans": self._assign_kmeans, "plain": self._assign_plain}[self.assign](random)
+        nodes = graphs.distinct(X, merge=False)
+        return self.fit_prepared(PreparedGraph(X, nodes, X, None, graph))
+
+    def fit_prepared(self, prepared: PreparedGraph) -> Self:
+        """The same on a graph that is there already (`AFCM.prepare`); its masses count in the clusters."""
+        self._check_parameters()
+        for name, value in prepared.features.items():
+            setattr(self, name, value)
+        random = check_random_state(self.random_state)
+        self.n_components_ = prepared.graph.components[0]
+        embedding = self._embedding(prepared)
+        {"kmeans": self._assign_kmeans, "plain": self._assign_plain}[self.assign](
+            embedding, prepared.graph.masses, random
+        )
+        for name in ("labels_", "memberships_"):  # of the nodes: for every sample
+            setattr(self, name, getattr(self, name)[prepared.nodes.inverse])
+        self.embedding_ = embedding[prepared.nodes.inverse]
         return self
 
     def _check_parameters(self) -> None:
@@ -144,8 +158,8 @@ class SpectralBaseline(ClusterMixin, BaseEstimator):
         validation.check_scale(X, float(found.squared.max()))
         return graphs.neighbor_graph(found, k, kernel=self.kernel, bandwidth=float(self.bandwidth))
 
-    def _embedding(self, graph: graphs.Graph) -> Floats:
-        n_clusters = self.n_clusters
+    def _embedding(self, prepared: PreparedGraph) -> Floats:
+        n_clusters, masses = self.n_clusters, prepared.graph.masses
         if self.n_components_ > n_clusters:
             warnings.warn(
                 f"SpectralBaseline: the graph has {self.n_components_} components, more than n_clusters={n_clusters}: "
@@ -153,9 +167,7 @@ class SpectralBaseline(ClusterMixin, BaseEstimator):
                 AFCMWarning,
                 stacklevel=3,
             )
-        operator = spectral.GraphPlusLowRank(graph.affinity)
-        block = starts.search_block(graph, n_clusters)
-        eigen = spectral.leading_eigenvectors(operator, block, n_clusters, angle_tol=ANGLE_TOL)
+        eigen = prepared.eigenvectors(n_clusters, ANGLE_TOL)
         if not eigen.converged:
             warnings.warn(
                 f"SpectralBaseline: the eigen-solver stopped with a relative residual of {eigen.residual:.3g}; use "
@@ -164,13 +176,15 @@ class SpectralBaseline(ClusterMixin, BaseEstimator):
                 stacklevel=3,
             )
         self.eigenvalues_ = 1 - eigen.values
-        return starts.unit_rows(eigen.vectors) if self.row_normalized else eigen.vectors
+        if self.row_normalized:
+            return starts.unit_rows(eigen.vectors)
+        return eigen.vectors if masses is None else eigen.vectors / np.sqrt(masses)[:, None]
 
-    def _assign_kmeans(self, random: np.random.RandomState) -> None:
+    def _assign_kmeans(self, embedding: Floats, masses: Any, random: np.random.RandomState) -> None:
         model = KMeans(self.n_clusters, n_init=self.n_init, max_iter=self.max_iter, random_state=random)
         with warnings.catch_warnings():  # fewer distinct rows than clusters is no news here
             warnings.simplefilter("ignore", ConvergenceWarning)
-            model.fit(self.embedding_)
+            model.fit(embedding, sample_weight=masses)
         self.labels_ = model.labels_
         self.memberships_ = starts.one_hot(model.labels_, self.n_clusters)
         self.cluster_centers_ = model.cluster_centers_
@@ -179,9 +193,9 @@ class SpectralBaseline(ClusterMixin, BaseEstimator):
         self.n_iter_ = model.n_iter_
         self.converged_ = model.n_iter_ < self.max_iter
 
-    def _assign_plain(self, random: np.random.RandomState) -> None:
+    def _assign_plain(self, embedding: Floats, masses: Any, random: np.random.RandomState) -> None:
         model = PlainAFCM(self.n_clusters, n_init=self.n_init, max_iter=self.max_iter, random_state=random)
-        model.fit(self.embedding_)
+        model.fit(embedding, sample_weight=masses)
         names = ("labels_", "memberships_", "cluster_centers_", "objective_", "history_", "n_iter_", "converged_")
         for name in names:
             setattr(self, name, getattr(model, name))

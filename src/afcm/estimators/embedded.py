@@ -21,6 +21,7 @@ from afcm.graph import Distinct
 from afcm.models.embedded import EmbeddedProblem, EmbeddedState
 from afcm.models.extension import extension
 from afcm.models.plain import PlainProblem
+from afcm.prepared import PreparedGraph
 from afcm.similarity import GivenSimilarity, NeighborSimilarity
 
 # Neighbours by default, where there are so many samples.
@@ -29,6 +30,8 @@ DEFAULT_NEIGHBORS = 10
 DEFAULT_GRAPH_WEIGHT = 3.0
 # Clusters that lose no more than this share of their edges to others hardly touch: hard memberships are no surprise.
 CLEAN_CUT = 0.01
+# What scikit-learn notes about the columns of X.
+FEATURE_ATTRIBUTES = ("n_features_in_", "feature_names_in_")
 
 
 class AFCM(SoftClusterer):
@@ -180,18 +183,43 @@ class AFCM(SoftClusterer):
             Weight 0 is as if the sample were absent, weight 2 as if it were there twice
             (for graph and clusters alike, given ``merge_duplicates=True``).
         """
+        return self.fit_prepared(self.prepare(X, sample_weight))
+
+    def prepare(self, X: Any, sample_weight: Any = None) -> PreparedGraph:
+        """The first half of `fit`: validate X and build its graph, for many fits on the same samples.
+
+        Parameters
+        ----------
+        X, sample_weight : as for `fit`
+
+        Returns
+        -------
+        PreparedGraph
+            For `fit_prepared`, of this or another AFCM. It depends on ``n_neighbors``, ``kernel``, ``bandwidth``,
+            ``affinity`` and ``merge_duplicates`` alone.
+        """
         self._check_parameters()
         X = self._validated(X)
         nodes = self._find_nodes(X, validation.check_sample_weight(sample_weight, X.shape[0]))
         points = None if self.affinity == "precomputed" else X if nodes.masses is None else X[nodes.rows]
         similarity, graph = self._build_graph(X, points, nodes)
-        problem, starters = self._begin(X, points, nodes, graph)
+        features = {name: value for name, value in vars(self).items() if name in FEATURE_ATTRIBUTES}
+        return PreparedGraph(X, nodes, points, similarity, graph, features)
+
+    def fit_prepared(self, prepared: PreparedGraph) -> Self:
+        """The second half of `fit`: learn embedding, clusters and γ on a graph that is there already."""
+        self._check_parameters()
+        validation.check_enough_samples(self.n_clusters, prepared.samples.shape[0], prepared.nodes.rows.size)
+        for name, value in prepared.features.items():
+            setattr(self, name, value)
+        problem, starters = self._begin(prepared)
         results = [  # each start is made when it is run and let go, not kept
             run(problem, start(), max_iter=self.max_iter, tol=self.tol, callback=self.callback) for start in starters
         ]
-        best = min(results, key=lambda result: self._cut(graph, result))
-        self._similarity, self._extension = similarity, extension(problem, best.state, graph.degrees)
-        self._store_fit(X, nodes, graph, problem, best)
+        best = min(results, key=lambda result: self._cut(prepared.graph, result))
+        self._similarity = prepared.similarity
+        self._extension = extension(problem, best.state, prepared.graph.degrees)
+        self._store_fit(prepared, problem, best)
         return self
 
     def _check_parameters(self) -> None:
@@ -233,32 +261,32 @@ class AFCM(SoftClusterer):
         wanted = DEFAULT_NEIGHBORS if self.n_neighbors == "auto" else int(self.n_neighbors)
         return NeighborSimilarity.of(points, nodes.masses, wanted, self.kernel, float(self.bandwidth))
 
-    def _begin(
-        self, X: Any, points: Any, nodes: Distinct, graph: graphs.Graph
-    ) -> tuple[EmbeddedProblem, list[Callable[[], EmbeddedState]]]:
+    def _begin(self, prepared: PreparedGraph) -> tuple[EmbeddedProblem, list[Callable[[], EmbeddedState]]]:
         """The problem, and what makes the states its runs start from."""
-        n_samples = float(graph.degrees.size if graph.masses is None else graph.masses.sum())
-        weight = DEFAULT_GRAPH_WEIGHT * n_samples if self.graph_weight == "auto" else float(self.graph_weight)
+        graph, auto = prepared.graph, DEFAULT_GRAPH_WEIGHT * prepared.n_samples
+        weight = auto if self.graph_weight == "auto" else float(self.graph_weight)
         needs_search = not (isinstance(self.init, str) and self.init == "spectral")
         block = starts.search_block(graph, self.n_clusters) if needs_search else None
-        problem = EmbeddedProblem(graph.operator, graph.masses, weight, block)
+        problem = EmbeddedProblem(graph.operator, graph.masses, weight, block, prepared.dense)
         if not isinstance(self.init, str):
-            return problem, [lambda: problem.with_memberships(self._given_memberships(X, points, nodes))]
+            return problem, [lambda: problem.with_memberships(self._given_memberships(prepared))]
         random = check_random_state(self.random_state)
-        return problem, [lambda: self._start(problem, graph, points, random)] * self.n_init
+        return problem, [lambda: self._start(problem, prepared, random)] * self.n_init
 
-    def _start(self, problem: EmbeddedProblem, graph: graphs.Graph, points: Any, random: Any) -> EmbeddedState:
+    def _start(self, problem: EmbeddedProblem, prepared: PreparedGraph, random: Any) -> EmbeddedState:
+        points, masses = prepared.points, prepared.graph.masses
         choices = ("spectral", "random") if points is None else ("spectral", "k-means++", "random")
         init = validation.check_choice("init", self.init, choices)
         if init == "spectral":
-            eigen, memberships = starts.spectral_start(graph, self.n_clusters, points, random)
+            eigen, memberships = prepared.spectral_start(self.n_clusters, random)
             return problem.from_embedding(memberships, eigen)
         if init == "k-means++":
-            centers = starts.seeded_centers(points, self.n_clusters, graph.masses, random)
-            return problem.with_memberships(soft_assignment(points, graph.masses, centers))
-        return problem.with_memberships(starts.random_memberships(graph.degrees.size, self.n_clusters, random))
+            centers = starts.seeded_centers(points, self.n_clusters, masses, random)
+            return problem.with_memberships(soft_assignment(points, masses, centers))
+        return problem.with_memberships(starts.random_memberships(prepared.graph.degrees.size, self.n_clusters, random))
 
-    def _given_memberships(self, X: Any, points: Any, nodes: Distinct) -> Any:
+    def _given_memberships(self, prepared: PreparedGraph) -> Any:
+        X, points, nodes = prepared.samples, prepared.points, prepared.nodes
         kind, array = validation.check_init_array(self.init, X.shape[0], self.n_clusters, X.shape[1])
         if kind == "memberships":
             return array[nodes.rows]
@@ -270,14 +298,12 @@ class AFCM(SoftClusterer):
         labels = np.argmax(result.state.memberships, axis=1)
         return graphs.normalized_cut(graph, starts.one_hot(labels, self.n_clusters))
 
-    def _store_fit(
-        self, X: Any, nodes: Distinct, graph: graphs.Graph, problem: EmbeddedProblem, best: Result[EmbeddedState]
-    ) -> None:
-        self.embedding_, memberships = self._expanded(X, nodes)
+    def _store_fit(self, prepared: PreparedGraph, problem: EmbeddedProblem, best: Result[EmbeddedState]) -> None:
+        self.embedding_, memberships = self._expanded(prepared.samples, prepared.nodes)
         self.cluster_centers_ = best.state.centers
         self.graph_weight_ = problem.graph_weight
-        self.normalized_cut_ = self._cut(graph, best)
-        self.n_components_ = graph.components[0]
+        self.normalized_cut_ = self._cut(prepared.graph, best)
+        self.n_components_ = prepared.graph.components[0]
         self.eigen_residual_ = best.state.eigen_residual
         self._store_run(best, memberships, doubt_hard=self.normalized_cut_ > CLEAN_CUT * self.n_clusters)
         if not best.state.eigen_converged:

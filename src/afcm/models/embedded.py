@@ -7,13 +7,14 @@ Rows of ``embedding`` are scaled so that ``Zᵀ M Z = I`` over the samples' mass
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from afcm import spectral, updates
+from afcm.eigenbasis import LearningSolver
 
 # γ before the first sweep (baselines: any value well below λ gives the same run).
 FIRST_PRECISION = 1.0
@@ -37,12 +38,13 @@ class EmbeddedState:
 
 @dataclass(frozen=True)
 class EmbeddedProblem:
-    """The normalised affinity S, the masses (or None), λ, and where the first eigen-step starts to search."""
+    """S, the masses (or None), λ, where the first eigen-step searches, and who solves where the graph is small."""
 
     affinity: Any
     masses: Any
     graph_weight: float
     search_start: Any
+    dense: spectral.DenseSolver = field(default_factory=LearningSolver)
 
     def sweep(self, state: EmbeddedState) -> EmbeddedState:
         """Algorithm 1, lines 4 to 7."""
@@ -76,7 +78,13 @@ class EmbeddedProblem:
         operator = spectral.GraphPlusLowRank(self.affinity, self.graph_weight, factor, state.precision)
         start = self.search_start if state.vectors is None else state.vectors
         return spectral.leading_eigenvectors(
-            operator, start, factor.shape[1], extra=factor, trace_tol=TRACE_TOL, angle_tol=ANGLE_TOL
+            operator,
+            start,
+            factor.shape[1],
+            extra=factor,
+            trace_tol=TRACE_TOL,
+            angle_tol=ANGLE_TOL,
+            dense=self.dense,
         )
 
     def embedding(self, vectors: Any) -> Any:
