@@ -90,6 +90,11 @@ def either_still(step: Step, tol: float) -> bool:
     return memberships_still(step, tol) or objective_still(step, OBJECTIVE_SHARE * tol * max(1.0, abs(step.after)))
 
 
+def never(_step: Step, _tol: float) -> bool:
+    """All of ``max_iter`` sweeps, for a figure."""
+    return False
+
+
 STOP_RULES: dict[str, StopRule] = {
     "memberships": memberships_still,
     "objective": objective_still,

@@ -52,9 +52,13 @@ class PreparedGraph:
             self._solved[key] = starts.leading(self.graph, n_wanted, angle_tol, self.dense)
         return self._solved[key]
 
-    def spectral_start(self, n_clusters: int, random: np.random.RandomState) -> tuple[spectral.Eigenpairs, Any]:
+    def spectral_start(
+        self, n_clusters: int, random: np.random.RandomState, n_runs: int = starts.KMEANS_RESTARTS
+    ) -> tuple[spectral.Eigenpairs, Any]:
         """`starts.spectral_start` from the shared eigenvectors."""
-        return starts.spectral_start(self.graph, n_clusters, self.points, random, self.eigenvectors)
+        return starts.spectral_start(
+            self.graph, n_clusters, self.points, random, solve=self.eigenvectors, n_runs=n_runs
+        )
 
     def learn_basis(self) -> None:
         """All eigenvectors of S now, if the graph is small: worth it before dozens of fits."""

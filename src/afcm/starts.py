@@ -53,7 +53,9 @@ def spectral_start(
     n_clusters: int,
     points: Any,
     random: np.random.RandomState,
+    *,
     solve: Callable[[int], spectral.Eigenpairs],
+    n_runs: int = KMEANS_RESTARTS,
 ) -> tuple[spectral.Eigenpairs, Floats]:
     """Leading eigenvectors of S, and hard memberships from k-means on their rows scaled to length one.
 
@@ -66,7 +68,7 @@ def spectral_start(
         labels = components.joined(labels, sizes, n_clusters, points, random)
         return null_space(graph, labels, n_clusters), one_hot(labels, n_clusters)
     eigen = solve(n_clusters)
-    return eigen, one_hot(k_means(unit_rows(eigen.vectors), n_clusters, graph.masses, random), n_clusters)
+    return eigen, one_hot(k_means(unit_rows(eigen.vectors), n_clusters, graph.masses, random, n_runs), n_clusters)
 
 
 def leading(
@@ -100,9 +102,11 @@ def unit_rows(vectors: Floats) -> Floats:
     return np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
 
 
-def k_means(points: Floats, n_clusters: int, masses: Floats | None, random: np.random.RandomState) -> Integers:
+def k_means(
+    points: Floats, n_clusters: int, masses: Floats | None, random: np.random.RandomState, n_runs: int = KMEANS_RESTARTS
+) -> Integers:
     """Labels of the best of several runs of k-means."""
-    model = KMeans(n_clusters, n_init=KMEANS_RESTARTS, random_state=random)
+    model = KMeans(n_clusters, n_init=n_runs, random_state=random)
     with warnings.catch_warnings():  # fewer distinct rows than clusters is no news here
         warnings.simplefilter("ignore", ConvergenceWarning)
         return np.asarray(model.fit(points, sample_weight=masses).labels_, dtype=np.intp)

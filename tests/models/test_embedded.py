@@ -130,7 +130,7 @@ def test_fitted_samples_obey_the_equation_that_places_new_ones():
     built = blob_graph(300, spread=4.0)
     problem = problem_for(built, 3, 3e5)
     eigen, memberships = starts.spectral_start(
-        built, 3, None, np.random.RandomState(0), lambda q: starts.leading(built, q)
+        built, 3, None, np.random.RandomState(0), solve=lambda q: starts.leading(built, q)
     )
     result = run(problem, problem.from_embedding(memberships, eigen), max_iter=300, tol=1e-10)
     state = result.state

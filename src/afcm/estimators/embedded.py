@@ -13,7 +13,7 @@ from sklearn.utils.validation import validate_data
 
 from afcm import graph as graphs
 from afcm import starts
-from afcm.alternating import Result, run
+from afcm.alternating import Result, either_still, run
 from afcm.estimators import validation
 from afcm.estimators.base import DTYPES, SoftClusterer
 from afcm.exceptions import NotConvergedWarning
@@ -85,6 +85,8 @@ class AFCM(SoftClusterer):
     cluster_centers_ : array (n_clusters, n_clusters)
         V, in the embedding.
     gamma_ : float
+    gamma_cap_ : float
+        The largest γ there can be (J has no lower bound: without a cap γ grows for ever once memberships are hard).
     graph_weight_ : float
         The λ that was used.
     objective_ : float
@@ -120,6 +122,8 @@ class AFCM(SoftClusterer):
     >>> model.predict(X[:1]) == model.labels_[:1]
     array([ True])
     """
+
+    _stop = staticmethod(either_still)
 
     def __init__(
         self,
@@ -214,7 +218,8 @@ class AFCM(SoftClusterer):
             setattr(self, name, value)
         problem, starters = self._begin(prepared)
         results = [  # each start is made when it is run and let go, not kept
-            run(problem, start(), max_iter=self.max_iter, tol=self.tol, callback=self.callback) for start in starters
+            run(problem, start(), max_iter=self.max_iter, tol=self.tol, stop=self._stop, callback=self.callback)
+            for start in starters
         ]
         best = min(results, key=lambda result: self._cut(prepared.graph, result))
         self._similarity = prepared.similarity
@@ -302,6 +307,7 @@ class AFCM(SoftClusterer):
         self.embedding_, memberships = self._expanded(prepared.samples, prepared.nodes)
         self.cluster_centers_ = best.state.centers
         self.graph_weight_ = problem.graph_weight
+        self.gamma_cap_ = problem.largest_precision(self.n_clusters)
         self.normalized_cut_ = self._cut(prepared.graph, best)
         self.n_components_ = prepared.graph.components[0]
         self.eigen_residual_ = best.state.eigen_residual

@@ -1,0 +1,125 @@
+"""The command line, ``afcm``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+try:
+    import typer
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+except ImportError as missing:  # pragma: no cover - the message is all there is
+    sys.exit(f"the command line needs {missing.name}: pip install 'afcm[cli]'")
+
+from afcm.datasets import DatasetCorrupt, DatasetNotFound, load_dataset
+from afcm.experiments.plan import EXPERIMENTS, Spec, chosen_specs
+from afcm.experiments.record import Row, RowStore
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+BAD_INPUT, INTERRUPTED = 2, 130
+
+
+@app.callback()
+def afcm() -> None:
+    """Fuzzy clustering that tunes itself."""
+
+
+@app.command()
+def reproduce(
+    *,
+    data: Annotated[
+        Path | None, typer.Option(help="Folder with the data sets' archives (else AFCM_DATA, else the cache).")
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Folder for rows and report.")] = Path("out/reproduction"),
+    only: Annotated[
+        list[str] | None, typer.Option(help="A data set; repeat or separate by commas. Default: all.")
+    ] = None,
+    method: Annotated[list[str] | None, typer.Option(help="A method, likewise.")] = None,
+    experiment: Annotated[list[str] | None, typer.Option(help=f"One of {', '.join(EXPERIMENTS)}; likewise.")] = None,
+    seeds: Annotated[int | None, typer.Option(min=1, help="Runs per grid point. Default: the paper's 10.")] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Processes. Default: one per core.")] = None,
+) -> None:
+    """Run the paper's tables and figures and compare with what it prints.
+
+    Rows are kept in OUT/rows.jsonl as they finish. A run that was stopped goes on where it was.
+    """
+    console = Console(stderr=True)
+    try:
+        specs = chosen_specs(split(experiment), split(only), split(method), seeds)
+        check_data(specs, data, console)
+        with RowStore(out / "rows.jsonl") as store:
+            rows = run_with_progress(specs, store, data, jobs, console)
+        written = report(rows, out)
+    except (ValueError, OSError, RuntimeError) as error:
+        console.print(f"[red]afcm:[/red] {error}", highlight=False, soft_wrap=True)
+        raise typer.Exit(BAD_INPUT) from error
+    except KeyboardInterrupt as error:
+        console.print(f"stopped; the rows so far are in {out}: the same command goes on from there", highlight=False)
+        raise typer.Exit(INTERRUPTED) from error
+    typer.echo(str(written[0]))
+
+
+def split(values: list[str] | None) -> list[str]:
+    """``["a,b", "c"]`` as ``["a", "b", "c"]``."""
+    return [part.strip() for value in values or [] for part in value.split(",") if part.strip()]
+
+
+def check_data(specs: list[Spec], folder: Path | None, console: Console) -> None:
+    """Read every data set before the first run: a wrong file is an error, a missing one will be skipped rows."""
+    from afcm.experiments.methods import TOYS
+
+    if folder is not None and not folder.is_dir():
+        raise ValueError(f"--data {folder} is not a folder")
+    for name in dict.fromkeys(name for spec in specs for name in spec.datasets if name not in TOYS):
+        try:
+            load_dataset(name, folder=folder, download=False)
+        except DatasetNotFound as error:
+            console.print(f"skipping {name}: {str(error).splitlines()[0]}", highlight=False, soft_wrap=True)
+        except DatasetCorrupt as error:
+            raise ValueError(str(error)) from error
+
+
+def run_with_progress(
+    specs: list[Spec], store: RowStore, folder: Path | None, jobs: int | None, console: Console
+) -> list[Row]:
+    """`experiments.reproduce`, with a bar and the time left on a terminal."""
+    from afcm.experiments.runner import reproduce as run
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console) as progress:
+        bar = progress.add_task(f"{len(store.rows)} rows", total=None)
+        planned = 0.0
+
+        def on_plan(cost: float) -> None:
+            nonlocal planned
+            planned += cost
+            progress.update(bar, total=planned)
+
+        def on_row(row: Row, cost: float) -> None:
+            progress.update(bar, advance=cost, description=f"{len(store.rows)} rows, {row.dataset} {row.method}")
+
+        place = None if folder is None else str(folder.resolve())
+        return run(specs, store, folder=place, jobs=jobs, on_plan=on_plan, on_row=on_row)
+
+
+def report(rows: list[Row], out: Path) -> list[Path]:
+    """Write the report; its command is the one that was typed."""
+    from afcm.experiments.report import write_report
+
+    return write_report(rows, out, command=typed())
+
+
+def typed() -> str:
+    """The command line, without the folder the program lies in."""
+    return " ".join(["afcm", *sys.argv[1:]])
+
+
+def main() -> Any:
+    """Entry point of ``afcm``."""
+    return app()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,230 @@
+"""The figures of the report. Needs matplotlib, which is loaded only when a figure is drawn.
+
+Figures are plain `matplotlib.figure.Figure` objects: no window, no pyplot, no state that is shared with the caller.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Sequence
+from math import ceil
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from afcm.demo import COLORS, flat
+from afcm.exceptions import AFCMWarning
+from afcm.experiments.markdown import params_text
+from afcm.experiments.printed import Score, printed_score
+from afcm.experiments.record import Row
+from afcm.experiments.summary import DATASETS, in_order, summarize, traces
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+BLUE, VERMILION, GREEN, PINK, ORANGE, _ = COLORS  # Okabe and Ito: colour-blind safe
+GREY = "#6b6b6b"
+LIGHT = "#dddddd"
+
+# What the dot plot compares: experiment, method → name, colour, marker. The printed numbers are grey bars.
+SERIES = {
+    ("table1", "AFCM"): ("AFCM, paper's configuration (oracle)", BLUE, "o"),
+    ("ours", "AFCM-ours"): ("AFCM, our kernels and start (oracle)", GREEN, "^"),
+    ("ours", "AFCM-default"): ("AFCM, defaults (label-free)", VERMILION, "D"),
+}
+
+
+class MissingMatplotlib(ImportError):
+    """Matplotlib is not installed."""
+
+
+class NothingToDraw(ValueError):
+    """No row has what the figure shows."""
+
+
+def convergence_figure(rows: Iterable[Row]) -> Figure:
+    """J and ACC over the sweeps, one panel per data set; a dotted line where γ meets its cap.
+
+    Parameters
+    ----------
+    rows : iterable of Row
+        Rows of the experiment ``"convergence"`` with ``objective`` and ``acc`` in their details; others are ignored.
+    """
+    runs = traces(rows)
+    if not runs:
+        raise NothingToDraw("rows hold no run of the experiment 'convergence' with an objective; run it first")
+    columns = min(4, len(runs))
+    lines = ceil(len(runs) / columns)
+    figure = new_figure(3.4 * columns, 2.7 * lines + 0.3)
+    panels = figure.subplots(lines, columns, squeeze=False).ravel()
+    for panel, row in zip(panels, runs, strict=False):
+        _draw_trace(panel, row)
+    for panel in panels[len(runs) :]:
+        panel.set_axis_off()
+    return figure
+
+
+def toy_figure() -> Figure:
+    """Spirals and rings by FCM, PlainAFCM and AFCM, and AFCM's embedding (the paper's Figure 2).
+
+    The models are fitted here, with fixed seeds. The colour of a sample is the mixture of its clusters' colours by
+    its memberships. In the embedding samples of one cluster lie on top of each other, so they are jittered.
+    """
+    figure = new_figure(12.8, 6.6)
+    for line, (name, X, n_clusters) in zip(figure.subplots(2, 4), _toys(), strict=True):
+        models = _fitted(X, n_clusters)
+        for panel, (method, model) in zip(line, models.items(), strict=False):
+            _scatter(panel, X, model.memberships_, f"{name}: {method}")
+        last = models["AFCM"]
+        _scatter(line[3], _jittered(last.embedding_), last.memberships_, f"{name}: AFCM, learned space (jittered)")
+    return figure
+
+
+def table_figure(rows: Iterable[Row]) -> Figure:
+    """A dot plot of ACC per data set: AFCM as printed, in the paper's configuration, ours, and as it comes.
+
+    Parameters
+    ----------
+    rows : iterable of Row
+        Of the experiments ``"table1"`` and ``"ours"``; methods other than AFCM's are ignored.
+    """
+    cells = summarize(row for row in rows if (row.experiment, row.method) in SERIES)
+    scores = {(c.dataset, (c.experiment, c.method)): score for c in cells if (score := c.score("ACC"))}
+    datasets = in_order((dataset for dataset, _ in scores), DATASETS)
+    if not datasets:
+        raise NothingToDraw("rows hold no ok run of AFCM in the experiments 'table1' or 'ours'; run one of them first")
+    figure = new_figure(8.6, 1.5 + 0.55 * len(datasets))
+    axes = figure.subplots()
+    printed = [printed_score("results", dataset, "AFCM", "ACC") for dataset in datasets]
+    _draw_printed(axes, printed)
+    for offset, (key, (label, color, marker)) in zip((-0.22, 0.0, 0.22), SERIES.items(), strict=True):
+        found = [(place + offset, scores[name, key]) for place, name in enumerate(datasets) if (name, key) in scores]
+        _draw_dots(axes, found, label=label, color=color, marker=marker)
+    _finish_dot_plot(axes, datasets)
+    return figure
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """An empty figure (inches), or an error that says what to install."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise MissingMatplotlib("figures need matplotlib: pip install 'afcm[plot]'") from error
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def blended(memberships: Any) -> Any:
+    """Colours of samples: the clusters' colours mixed by membership (red, green, blue in [0, 1])."""
+    codes = [COLORS[j % len(COLORS)] for j in range(np.shape(memberships)[1])]
+    palette = np.array([[int(code[i : i + 2], 16) / 255 for i in (1, 3, 5)] for code in codes])
+    return np.clip(np.asarray(memberships) @ palette, 0, 1)
+
+
+def _draw_trace(axes: Axes, row: Row) -> None:
+    objective, accuracy = row.details["objective"], row.details.get("acc") or []
+    axes.plot(np.arange(1, len(objective) + 1), objective, color=BLUE, linewidth=1.8)
+    axes.set_title(f"{row.dataset} ({params_text(row.params)})", fontsize=10)
+    axes.set_xlabel("sweep", fontsize=9)
+    _color_axis(axes, "J", BLUE)
+    axes.yaxis.set_major_formatter("{x:,.6g}" if np.max(np.abs(objective)) < 1e5 else _thousands)
+    if accuracy:
+        other = axes.twinx()
+        other.plot(np.arange(1, len(accuracy) + 1), accuracy, color=ORANGE, linewidth=1.8)
+        other.set_ylim(0, 103)
+        _color_axis(other, "ACC (%)", ORANGE)
+    if row.details.get("capped_at"):
+        _mark_cap(axes, row.details["capped_at"], len(objective), accuracy)
+
+
+def _color_axis(axes: Axes, label: str, color: str) -> None:
+    axes.set_ylabel(label, color=color, fontsize=9)
+    axes.tick_params(axis="y", colors=color, labelsize=8)
+    axes.tick_params(axis="x", labelsize=8)
+    axes.spines["top"].set_visible(False)
+
+
+def _thousands(value: float, _: float) -> str:
+    return f"{value / 1000:,.6g} k".replace("-", "−")
+
+
+def _mark_cap(axes: Axes, sweep: int, last: int, accuracy: Sequence[float]) -> None:
+    """A dotted line at a sweep, with a label on the wider side of it, clear of the curve of ACC."""
+    axes.axvline(sweep, color=GREY, linestyle=":", linewidth=1.4)
+    right = sweep <= last / 2
+    beside = accuracy[sweep:] if right else accuracy[:sweep]
+    height = 0.5 if all(abs(value - 50) > 10 for value in beside) else 0.75
+    axes.annotate(
+        f"γ capped (sweep {sweep})",
+        (sweep, height),
+        xycoords=("data", "axes fraction"),
+        xytext=(4 if right else -4, 0),
+        textcoords="offset points",
+        ha="left" if right else "right",
+        va="center",
+        color=GREY,
+        fontsize=8,
+    )
+
+
+def _toys() -> list[tuple[str, Any, int]]:
+    from afcm.datasets import make_rings, make_spirals
+
+    return [("spirals", make_spirals(random_state=0)[0], 2), ("rings", make_rings(random_state=0)[0], 3)]
+
+
+def _fitted(X: Any, n_clusters: int) -> dict[str, Any]:
+    from afcm import AFCM, FCM, PlainAFCM
+
+    models = {kind.__name__: kind(n_clusters, random_state=0) for kind in (FCM, PlainAFCM, AFCM)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AFCMWarning)  # the colours show hard memberships
+        return {name: model.fit(X) for name, model in models.items()}
+
+
+def _jittered(embedding: Any) -> Any:
+    points = flat(embedding)
+    return points + np.random.default_rng(0).normal(scale=0.03 * np.ptp(points), size=points.shape)
+
+
+def _scatter(axes: Axes, points: Any, memberships: Any, title: str) -> None:
+    axes.scatter(points[:, 0], points[:, 1], c=blended(memberships), s=7, linewidths=0)
+    axes.set_title(title, fontsize=11)
+    axes.set_xticks([])
+    axes.set_yticks([])
+    axes.set_aspect("equal", adjustable="datalim")
+
+
+def _draw_printed(axes: Axes, printed: Sequence[Score | None]) -> None:
+    """A grey bar of ± one printed spread, at least wide enough to be seen, with the mean as a line."""
+    found = [(place, score) for place, score in enumerate(printed) if score]
+    places, means = [place for place, _ in found], [score.mean for _, score in found]
+    half = np.array([max(score.std, 0.25) for _, score in found])
+    axes.barh(places, 2 * half, left=np.array(means) - half, height=0.78, color=LIGHT, label="AFCM, printed ± spread")
+    axes.vlines(means, np.array(places) - 0.39, np.array(places) + 0.39, color=GREY, linewidth=1.5)
+
+
+def _draw_dots(axes: Axes, found: list[tuple[float, Score]], *, label: str, color: str, marker: str) -> None:
+    if found:
+        axes.errorbar(
+            [score.mean for _, score in found],
+            [place for place, _ in found],
+            xerr=[score.std for _, score in found],
+            fmt=marker,
+            color=color,
+            markersize=6,
+            elinewidth=1.3,
+            label=label,
+        )
+
+
+def _finish_dot_plot(axes: Axes, datasets: Sequence[str]) -> None:
+    axes.set_yticks(range(len(datasets)), datasets)
+    axes.set_ylim(len(datasets) - 0.5, -0.5)
+    axes.set_xlabel("ACC (%), mean ± standard deviation over the seeds")
+    axes.grid(axis="x", color=LIGHT, linewidth=0.6)
+    axes.set_axisbelow(True)
+    for side in ("top", "right", "left"):
+        axes.spines[side].set_visible(False)
+    axes.tick_params(axis="y", length=0)
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False, fontsize=9)

@@ -1,0 +1,138 @@
+"""What the paper (arXiv 2405.13427) prints, and what is known to be wrong with it.
+
+The numbers are in ``published/*.csv``, one line per data set and method, under our names of the data sets;
+``errata.toml`` lists cells that are wrong or doubtful, ``remarks.toml`` what was tried where our numbers differ.
+"""
+
+from __future__ import annotations
+
+import csv
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from types import MappingProxyType
+from typing import Literal
+
+from afcm.experiments.record import METRICS
+
+Table = Literal["results", "ablation"]
+
+# Data sets of ours that stand for one of the paper's under another name.
+PRINTED_AS = {"breast-id": "breast"}
+
+
+@dataclass(frozen=True)
+class Score:
+    """Mean and population standard deviation over runs, in percent."""
+
+    mean: float
+    std: float
+
+
+@dataclass(frozen=True)
+class CellRange:
+    """Cells of a printed table: some methods (none named: the data set itself) and some metrics (none: all)."""
+
+    table: Table
+    dataset: str
+    methods: tuple[str, ...] = ()
+    metrics: tuple[str, ...] = METRICS
+
+
+@dataclass(frozen=True)
+class Erratum:
+    """Something printed that is wrong or doubtful, or something that is not said."""
+
+    id: str
+    note: str
+    cells: tuple[CellRange, ...]
+
+
+@cache
+def printed_scores(table: Table) -> Mapping[tuple[str, str, str], Score]:
+    """Every number of a table.
+
+    Parameters
+    ----------
+    table : {"results", "ablation"}
+        The paper's Table 1 or Table 2.
+
+    Returns
+    -------
+    mapping
+        From data set, method and metric (``ACC``, ``NMI``, ``ARI``) to its `Score`.
+    """
+    lines = [line for line in _text(f"{table}.csv").splitlines() if not line.startswith("#")]
+    return MappingProxyType(
+        {
+            (line["dataset"], line["method"], metric): Score(
+                float(line[metric.lower()]), float(line[f"{metric.lower()}_std"])
+            )
+            for line in csv.DictReader(lines)
+            for metric in METRICS
+        }
+    )
+
+
+def printed_score(table: Table, dataset: str, method: str, metric: str) -> Score | None:
+    """One number of a table; None where the paper has none.
+
+    Examples
+    --------
+    >>> from afcm.experiments.printed import printed_score
+    >>> printed_score("results", "iris", "AFCM", "ACC")
+    Score(mean=96.13, std=1.6)
+    """
+    return printed_scores(table).get((printed_name(dataset), method, metric))
+
+
+def printed_name(dataset: str) -> str:
+    """The data set whose printed numbers belong to this one."""
+    return PRINTED_AS.get(dataset, dataset)
+
+
+@cache
+def errata() -> tuple[Erratum, ...]:
+    """All known errata of the tables, in the order of the file."""
+    entries = tomllib.loads(_text("errata.toml"))["erratum"]
+    return tuple(
+        Erratum(entry["id"], entry["note"], tuple(_cell_range(**cell) for cell in entry["cells"])) for entry in entries
+    )
+
+
+def cell_errata(table: Table, dataset: str, method: str, metric: str) -> tuple[str, ...]:
+    """Ids of the errata that name this cell."""
+    return tuple(
+        erratum.id
+        for erratum in errata()
+        if any(
+            (cells.table, cells.dataset) == (table, printed_name(dataset))
+            and method in cells.methods
+            and metric in cells.metrics
+            for cells in erratum.cells
+        )
+    )
+
+
+def dataset_errata(table: Table, dataset: str) -> tuple[str, ...]:
+    """Ids of the errata about a data set as a whole."""
+    place = CellRange(table, printed_name(dataset))
+    return tuple(erratum.id for erratum in errata() if place in erratum.cells)
+
+
+@cache
+def remarks() -> Mapping[str, str]:
+    """From a data set to what was tried where our AFCM differs from the printed one."""
+    return MappingProxyType(tomllib.loads(_text("remarks.toml")))
+
+
+def _cell_range(
+    table: Table, dataset: str, methods: list[str] | None = None, metrics: list[str] | None = None
+) -> CellRange:
+    return CellRange(table, dataset, tuple(methods or ()), tuple(metrics or METRICS))
+
+
+def _text(name: str) -> str:
+    return files("afcm").joinpath("experiments", "published", name).read_text(encoding="utf-8")

@@ -1,0 +1,168 @@
+"""One run is one row, and rows go to an append-only file as they finish.
+
+A row is a line of JSON. It is written with one system call and flushed to the disk, so a kill at any moment leaves
+whole rows and at the most a piece of a last line, which the next start cuts off. Every row says what was run
+(`Row.key`), so that a restart knows what is done.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, Self
+
+METRICS = ("ACC", "NMI", "ARI")
+
+
+class StoreError(OSError):
+    """The rows cannot be read or written."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One run of one method on one data set, or why there is none.
+
+    Attributes
+    ----------
+    experiment : str
+        Name of the spec: ``"table1"``, ``"table2"``, ``"ours"``, ``"toys"``, ``"convergence"``.
+    dataset, method : str
+        As in the registry and in the spec.
+    params : dict
+        The grid point.
+    seed : int
+    status : {"ok", "failed", "skipped"}
+    reason : str
+        Why a run failed or was skipped.
+    metrics : dict
+        ``ACC``, ``NMI`` and ``ARI`` in percent; empty unless the status is ok.
+    seconds : float
+        Of the fit alone; graph and spectral start are shared and not counted.
+    details : dict
+        What else the report shows: sweeps, γ, the state of the memberships, a history.
+    versions : dict
+        Of Python, NumPy, SciPy, scikit-learn and afcm.
+    """
+
+    experiment: str
+    dataset: str
+    method: str
+    params: dict[str, Any]
+    seed: int
+    status: Literal["ok", "failed", "skipped"] = "ok"
+    reason: str = ""
+    metrics: dict[str, float] = field(default_factory=dict)
+    seconds: float = 0.0
+    details: dict[str, Any] = field(default_factory=dict)
+    versions: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def key(self) -> str:
+        """What was run: the same for a row and for its repetition."""
+        return row_key(self.experiment, self.dataset, self.method, self.params, self.seed)
+
+
+def row_key(experiment: str, dataset: str, method: str, params: dict[str, Any], seed: int) -> str:
+    """The parts of a run that make it what it is, as one string."""
+    return json.dumps([experiment, dataset, method, params, seed], sort_keys=True)
+
+
+class RowStore:
+    """Rows in a file of JSON lines; one process writes at a time.
+
+    Use it in a ``with`` block. Entering reads what is there, cuts off a torn last line and takes the lock.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.rows: dict[str, Row] = {}
+        self._descriptor: int | None = None
+
+    def __enter__(self) -> Self:
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+        except OSError as error:
+            raise StoreError(f"cannot write {self.path}: {error.strerror}; give another folder with --out") from error
+        try:
+            self._lock()
+            whole = cut_torn_line(self._descriptor)
+            self.rows = {row.key: row for row in parsed(whole, self.path)}
+        except BaseException:
+            self._close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._close()
+
+    def _close(self) -> None:
+        if self._descriptor is not None:
+            os.close(self._descriptor)  # releases the lock
+            self._descriptor = None
+
+    def _lock(self) -> None:
+        try:
+            import fcntl
+        except ImportError:  # not on this system: two runs into one folder are the user's to avoid
+            return
+        assert self._descriptor is not None
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise StoreError(f"{self.path} is being written by another run; wait, or use another --out") from error
+
+    def append(self, row: Row) -> None:
+        """Write one row and see it to the disk; a row that is there already is not written twice."""
+        if self._descriptor is None:
+            raise StoreError(f"{self.path} is not open; use RowStore in a with block")
+        if row.key in self.rows:
+            return
+        line = (json.dumps(asdict(row), allow_nan=True) + "\n").encode()
+        end = os.lseek(self._descriptor, 0, os.SEEK_END)
+        try:
+            written = os.write(self._descriptor, line)
+            if written < len(line):  # what a full disk does to the last block
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            os.fsync(self._descriptor)
+        except OSError as error:
+            os.ftruncate(self._descriptor, end)
+            raise StoreError(
+                f"cannot write to {self.path}: {error.strerror}; the {len(self.rows)} rows before are safe: make room "
+                "and start again to go on from there"
+            ) from error
+        self.rows[row.key] = row
+
+
+def read_rows(path: str | Path) -> list[Row]:
+    """All whole rows of a file, without changing it."""
+    content = Path(path).read_bytes()
+    return list(parsed(content[: content.rfind(b"\n") + 1], Path(path)))
+
+
+def cut_torn_line(descriptor: int) -> bytes:
+    """The whole lines of a file; what follows the last of them is removed."""
+    size = os.lseek(descriptor, 0, os.SEEK_END)
+    content = os.pread(descriptor, size, 0)
+    end = content.rfind(b"\n") + 1
+    if end < size:
+        os.ftruncate(descriptor, end)
+    return content[:end]
+
+
+def parsed(content: bytes, path: Path) -> Iterator[Row]:
+    """Rows from lines of JSON."""
+    for number, line in enumerate(content.splitlines(), start=1):
+        try:
+            yield Row(**json.loads(line))
+        except (ValueError, TypeError) as error:
+            raise StoreError(
+                f"{path}, line {number} is not a row ({error}); repair the line or move the file away"
+            ) from error

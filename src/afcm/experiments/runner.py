@@ -1,0 +1,234 @@
+"""Run tasks in several processes; rows come back one by one, as they finish."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import platform
+import queue
+import threading
+import time
+import warnings
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from functools import cache
+from multiprocessing.connection import wait
+from multiprocessing.managers import SyncManager
+from typing import Any
+
+import numpy as np
+import scipy
+import sklearn
+from threadpoolctl import threadpool_limits
+
+import afcm
+from afcm.datasets import DatasetNotFound
+from afcm.experiments import methods
+from afcm.experiments.methods import NotApplicable, Workbench
+from afcm.experiments.plan import Spec, Task, tasks
+from afcm.experiments.record import Row, RowStore
+from afcm.metrics import adjusted_rand, clustering_accuracy, normalized_mutual_info
+
+Group = list[Task]
+OnRow = Callable[[Row, float], object]  # a row, and its share of the rough cost
+
+
+class WorkerDied(RuntimeError):
+    """A worker process was killed or crashed."""
+
+
+def reproduce(
+    specs: Iterable[Spec],
+    store: RowStore,
+    *,
+    folder: str | None = None,
+    jobs: int | None = None,
+    on_plan: Callable[[float], object] | None = None,
+    on_row: OnRow | None = None,
+) -> list[Row]:
+    """Run whatever of the specs is not in the store, and return all their rows.
+
+    Parameters
+    ----------
+    specs : iterable of Spec
+    store : RowStore
+        Open. Rows in it are not run again.
+    folder : str, optional
+        Where the data sets are.
+    jobs : int, optional
+        Processes; by default as many as there are cores.
+    on_plan, on_row : callable, optional
+        Told the rough cost of what is to be done, and each row with its share of that.
+    """
+    specs = list(specs)
+    while pending := [task for task in tasks(specs, store.rows) if task.key not in store.rows]:
+        cost = {task.key: methods.rough_cost(task.dataset, task.runner) for task in pending}
+        if on_plan is not None:
+            on_plan(sum(cost.values()))
+        for row in rows_of(groups(pending), folder, jobs or cores()):
+            store.append(row)
+            if on_row is not None:
+                on_row(row, cost[row.key])
+    return [store.rows[task.key] for task in tasks(specs, store.rows)]
+
+
+def groups(pending: Iterable[Task]) -> list[Group]:
+    """Tasks that share a graph together, the longest group first."""
+    found: defaultdict[tuple[str, str], Group] = defaultdict(list)
+    for task in pending:
+        found[task.dataset, methods.sharing(task.runner, task.params)].append(task)
+    costs = {key: sum(methods.rough_cost(t.dataset, t.runner) for t in group) for key, group in found.items()}
+    return [found[key] for key in sorted(found, key=lambda key: (-costs[key], key))]
+
+
+def cores() -> int:
+    """Cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def rows_of(todo: list[Group], folder: str | None, jobs: int) -> Iterator[Row]:
+    """Rows of all groups, in the order in which they finish."""
+    if jobs == 1:
+        for group in todo:
+            yield from group_rows(group, folder)
+        return
+    context = multiprocessing.get_context("spawn")
+    manager = SyncManager(ctx=context)
+    manager.start(initializer=end_with_parent)
+    pool = ProcessPoolExecutor(min(jobs, len(todo)), mp_context=context, initializer=end_with_parent)
+    try:
+        channel = manager.Queue()
+        futures = [pool.submit(send_rows, group, folder, channel) for group in todo]
+        yield from received(channel, futures)
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in list((getattr(pool, "_processes", None) or {}).values()):
+            process.terminate()
+        manager.shutdown()
+
+
+def received(channel: Any, futures: list[Future[None]]) -> Iterator[Row]:
+    """Rows from the channel until every group is done and the channel empty."""
+    while True:
+        finished = all(future.done() for future in futures)
+        try:
+            yield channel.get(timeout=0.0 if finished else 0.2)
+        except queue.Empty:
+            failed = [future for future in futures if future.done() and future.exception() is not None]
+            if failed:
+                raise_failure(failed[0])
+            if finished:
+                return
+
+
+def raise_failure(future: Future[None]) -> None:
+    """The error of a group, in words."""
+    error = future.exception()
+    if isinstance(error, BrokenProcessPool):
+        raise WorkerDied(
+            "a worker process died (out of memory?); the rows so far are safe: start again to go on, with fewer --jobs "
+            "if memory is short"
+        ) from error
+    raise error if error is not None else RuntimeError("no error")
+
+
+def end_with_parent() -> None:
+    """In a worker: one thread for linear algebra, and no life without the parent, even if that is killed."""
+    threadpool_limits(1)
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        return
+
+    def watch() -> None:
+        wait([parent.sentinel])
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def send_rows(group: Group, folder: str | None, channel: Any) -> None:
+    """In a worker: run a group and send each row when it is there."""
+    for row in group_rows(group, folder):
+        channel.put(row)
+
+
+def group_rows(group: Group, folder: str | None) -> Iterator[Row]:
+    """Rows of tasks on one data set."""
+    try:
+        bench = workbench(group[0].dataset, folder)
+    except DatasetNotFound as error:
+        for task in group:
+            yield row_of(task, status="skipped", reason=first_line(error))
+        return
+    with threadpool_limits(1):
+        for task in group:
+            yield run(task, bench)
+    bench.forget()
+
+
+@cache
+def workbench(dataset: str, folder: str | None) -> Workbench:
+    """A process works on one data set after the other and may come back to one."""
+    return Workbench(dataset, folder)
+
+
+def run(task: Task, bench: Workbench) -> Row:
+    """One task, whatever becomes of it."""
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            begin = time.perf_counter()
+            model, details = methods.RUNNERS[task.runner](bench, task.params, task.seed)
+            seconds = time.perf_counter() - begin
+    except NotApplicable as error:
+        return row_of(task, status="skipped", reason=first_line(error))
+    except Exception as error:  # a failure is a result; the run goes on
+        return row_of(task, status="failed", reason=f"{type(error).__name__}: {first_line(error)}")
+    names = sorted({warning.category.__name__ for warning in caught})
+    details |= described(model) | ({"warnings": names} if names else {})
+    return row_of(task, metrics=scores(bench.y, model.labels_), seconds=round(seconds, 4), details=details)
+
+
+def row_of(task: Task, **content: Any) -> Row:
+    """The row of a task."""
+    return Row(
+        experiment=task.experiment,
+        dataset=task.dataset,
+        method=task.method,
+        params=task.params,
+        seed=task.seed,
+        versions=versions(),
+        **content,
+    )
+
+
+def scores(truth: Any, labels: Any) -> dict[str, float]:
+    """The three metrics of the tables, in percent."""
+    found = (clustering_accuracy, normalized_mutual_info, adjusted_rand)
+    return {name: 100 * float(metric(truth, labels)) for name, metric in zip(("ACC", "NMI", "ARI"), found, strict=True)}
+
+
+def described(model: Any) -> dict[str, Any]:
+    """What a fitted model says of itself."""
+    names = ("n_iter_", "converged_", "gamma_", "membership_state_", "n_components_", "graph_weight_")
+    found = {name[:-1]: getattr(model, name) for name in names if getattr(model, name, None) is not None}
+    return {name: value.item() if isinstance(value, np.generic) else value for name, value in found.items()}
+
+
+@cache
+def versions() -> dict[str, str]:
+    """What these numbers were made with."""
+    return {
+        "afcm": afcm.__version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "scikit-learn": sklearn.__version__,
+    }
+
+
+def first_line(error: BaseException) -> str:
+    """The message without its continuation."""
+    return str(error).splitlines()[0] if str(error) else ""
