@@ -90,7 +90,7 @@ def either_still(step: Step, tol: float) -> bool:
     return memberships_still(step, tol) or objective_still(step, OBJECTIVE_SHARE * tol * max(1.0, abs(step.after)))
 
 
-def never(_step: Step, _tol: float) -> bool:
+def never(step: Step, tol: float) -> bool:  # noqa: ARG001
     """All of ``max_iter`` sweeps, for a figure."""
     return False
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,6 +10,7 @@ from typing import Annotated, Any
 try:
     import typer
     from rich.console import Console
+    from rich.markup import escape
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 except ImportError as missing:  # pragma: no cover - the message is all there is
     sys.exit(f"the command line needs {missing.name}: pip install 'afcm[cli]'")
@@ -53,10 +55,11 @@ def reproduce(
             rows = run_with_progress(specs, store, data, jobs, console)
         written = report(rows, out)
     except (ValueError, OSError, RuntimeError) as error:
-        console.print(f"[red]afcm:[/red] {error}", highlight=False, soft_wrap=True)
+        console.print(f"[red]afcm:[/red] {escape(str(error))}", highlight=False, soft_wrap=True)
         raise typer.Exit(BAD_INPUT) from error
     except KeyboardInterrupt as error:
-        console.print(f"stopped; the rows so far are in {out}: the same command goes on from there", highlight=False)
+        message = f"stopped; the rows so far are in {out}: the same command goes on from there"
+        console.print(escape(message), highlight=False, soft_wrap=True)
         raise typer.Exit(INTERRUPTED) from error
     typer.echo(str(written[0]))
 
@@ -76,7 +79,7 @@ def check_data(specs: list[Spec], folder: Path | None, console: Console) -> None
         try:
             load_dataset(name, folder=folder, download=False)
         except DatasetNotFound as error:
-            console.print(f"skipping {name}: {str(error).splitlines()[0]}", highlight=False, soft_wrap=True)
+            console.print(escape(f"skipping {name}: {str(error).splitlines()[0]}"), highlight=False, soft_wrap=True)
         except DatasetCorrupt as error:
             raise ValueError(str(error)) from error
 
@@ -113,7 +116,7 @@ def report(rows: list[Row], out: Path) -> list[Path]:
 
 def typed() -> str:
     """The command line, without the folder the program lies in."""
-    return " ".join(["afcm", *sys.argv[1:]])
+    return shlex.join(["afcm", *sys.argv[1:]])
 
 
 def main() -> Any:

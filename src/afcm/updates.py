@@ -89,9 +89,9 @@ def centers(points: Array, memberships: Array, masses: Array | None = None) -> A
     """op5: ``v_j = Σ_i m_i u_ij x_i / Σ_i m_i u_ij``; an empty cluster goes to the mean of all samples."""
     xp = array_namespace(points, memberships)
     shares = weighted(memberships, masses)
-    totals = xp.sum(shares, axis=0)
-    mean = xp.sum(shares.T @ points, axis=0) / xp.sum(totals)
-    return moved_centers(xp.zeros_like(shares.T @ points) + mean, shares.T @ (points - mean), totals)
+    totals, sums = xp.sum(shares, axis=0), shares.T @ points
+    mean = xp.sum(sums, axis=0) / xp.sum(totals)
+    return xp.where((totals > MIN_MASS)[:, None], sums * inverse_totals(totals)[:, None], mean)
 
 
 def moved_centers(centers: Array, moments: Array, totals: Array) -> Array:

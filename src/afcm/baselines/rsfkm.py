@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
-from afcm import starts, updates
+from afcm import family, starts, updates
 from afcm.alternating import Step, either_still, memberships_still
 from afcm.baselines import equations
 from afcm.baselines.base import Baseline
@@ -49,7 +48,7 @@ class RobustProblem:
 
     def at(self, centers: Floats, reweights: Floats | None = None) -> RobustState:
         """S and U for these centres."""
-        distances = cdist(self.points, centers)  # a root would halve the digits left by the expanded square
+        distances = family.distances(self.points, centers)
         reweights = equations.reweights(distances, self.cap) if reweights is None else reweights
         capped = equations.capped_distances(distances, self.cap)
         costs = reweights * distances**2 if self.literal else capped

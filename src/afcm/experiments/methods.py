@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -40,6 +41,7 @@ class Workbench:
             self.X, self.y = found.X, found.y
         self.n_clusters = int(np.unique(self.y).size)
         self._graphs: dict[tuple[Any, ...], PreparedGraph] = {}
+        self.seconds = 0.0  # spent on graphs: no run's own time
 
     @cached_property
     def rotated(self) -> Floats:
@@ -58,9 +60,11 @@ class Workbench:
     def prepared(self, key: tuple[Any, ...], model: AFCM, n_fits: int = 0) -> PreparedGraph:
         """The graph this AFCM would build, built once."""
         if key not in self._graphs:
+            begin = time.perf_counter()
             self._graphs[key] = model.prepare(self.X)
             if n_fits >= MANY_FITS:
                 self._graphs[key].learn_basis()
+            self.seconds += time.perf_counter() - begin
         return self._graphs[key]
 
     def forget(self) -> None:

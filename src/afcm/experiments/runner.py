@@ -6,13 +6,15 @@ import multiprocessing
 import os
 import platform
 import queue
+import signal
 import threading
 import time
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing
 from functools import cache
 from multiprocessing.connection import wait
 from multiprocessing.managers import SyncManager
@@ -33,6 +35,10 @@ from afcm.metrics import adjusted_rand, clustering_accuracy, normalized_mutual_i
 
 Group = list[Task]
 OnRow = Callable[[Row, float], object]  # a row, and its share of the rough cost
+DIED = (
+    "a worker process died (out of memory?); the rows so far are safe: start again to go on, with fewer --jobs if "
+    "memory is short"
+)
 
 
 class WorkerDied(RuntimeError):
@@ -67,10 +73,11 @@ def reproduce(
         cost = {task.key: methods.rough_cost(task.dataset, task.runner) for task in pending}
         if on_plan is not None:
             on_plan(sum(cost.values()))
-        for row in rows_of(groups(pending), folder, jobs or cores()):
-            store.append(row)
-            if on_row is not None:
-                on_row(row, cost[row.key])
+        with closing(rows_of(groups(pending), folder, jobs or cores())) as rows:  # an error here ends the workers too
+            for row in rows:
+                store.append(row)
+                if on_row is not None:
+                    on_row(row, cost[row.key])
     return [store.rows[task.key] for task in tasks(specs, store.rows)]
 
 
@@ -88,7 +95,7 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def rows_of(todo: list[Group], folder: str | None, jobs: int) -> Iterator[Row]:
+def rows_of(todo: list[Group], folder: str | None, jobs: int) -> Generator[Row, None, None]:
     """Rows of all groups, in the order in which they finish."""
     if jobs == 1:
         for group in todo:
@@ -103,8 +110,9 @@ def rows_of(todo: list[Group], folder: str | None, jobs: int) -> Iterator[Row]:
         futures = [pool.submit(send_rows, group, folder, channel) for group in todo]
         yield from received(channel, futures)
     finally:
+        workers = list((getattr(pool, "_processes", None) or {}).values())  # shutdown forgets them
         pool.shutdown(wait=False, cancel_futures=True)
-        for process in list((getattr(pool, "_processes", None) or {}).values()):
+        for process in workers:
             process.terminate()
         manager.shutdown()
 
@@ -121,21 +129,21 @@ def received(channel: Any, futures: list[Future[None]]) -> Iterator[Row]:
                 raise_failure(failed[0])
             if finished:
                 return
+        except (EOFError, ConnectionError) as error:  # the channel's own process is gone
+            raise WorkerDied(DIED) from error
 
 
 def raise_failure(future: Future[None]) -> None:
     """The error of a group, in words."""
     error = future.exception()
     if isinstance(error, BrokenProcessPool):
-        raise WorkerDied(
-            "a worker process died (out of memory?); the rows so far are safe: start again to go on, with fewer --jobs "
-            "if memory is short"
-        ) from error
+        raise WorkerDied(DIED) from error
     raise error if error is not None else RuntimeError("no error")
 
 
 def end_with_parent() -> None:
     """In a worker: one thread for linear algebra, and no life without the parent, even if that is killed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent as well, and that ends the workers
     threadpool_limits(1)
     parent = multiprocessing.parent_process()
     if parent is None:
@@ -179,15 +187,15 @@ def run(task: Task, bench: Workbench) -> Row:
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            begin = time.perf_counter()
+            begin, shared = time.perf_counter(), bench.seconds
             model, details = methods.RUNNERS[task.runner](bench, task.params, task.seed)
-            seconds = time.perf_counter() - begin
+            seconds = time.perf_counter() - begin - (bench.seconds - shared)
     except NotApplicable as error:
         return row_of(task, status="skipped", reason=first_line(error))
     except Exception as error:  # a failure is a result; the run goes on
         return row_of(task, status="failed", reason=f"{type(error).__name__}: {first_line(error)}")
     names = sorted({warning.category.__name__ for warning in caught})
-    details |= described(model) | ({"warnings": names} if names else {})
+    details = described(model) | details | ({"warnings": names} if names else {})  # a runner's own words count
     return row_of(task, metrics=scores(bench.y, model.labels_), seconds=round(seconds, 4), details=details)
 
 
