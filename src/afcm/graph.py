@@ -123,6 +123,13 @@ def symmetrised(weights: Any) -> Any:
     return sp.csr_array((weights + weights.T) * 0.5)
 
 
+def agreed(weights: Any) -> Any:
+    """``((√w_ij + √w_ji) / 2)²``: a similarity that only one side sees counts a quarter, not a half."""
+    roots = sp.csr_array(weights).sqrt()
+    mean = (roots + roots.T) * 0.5
+    return sp.csr_array(mean.multiply(mean))
+
+
 def normalised(weights: Any, masses: Floats | None = None) -> Graph:
     """The normalised affinity of a symmetric matrix of similarities; isolated nodes get an empty row."""
     n = weights.shape[0]
@@ -224,12 +231,16 @@ def _rows_as_objects(matrix: Any) -> NDArray[np.object_]:
     return out
 
 
+def neighbor_weights(found: Neighbors, k: int, *, kernel: str, bandwidth: float = 1.0) -> Any:
+    """Neighbours among the nodes (one more than k where there is one) → kernel: row i has i's similarities."""
+    return directed(KERNELS[kernel](neighbor_lists(found, k, bandwidth)), found.indices, found.indices.shape[0])
+
+
 def neighbor_graph(
     found: Neighbors, k: int, *, kernel: str, bandwidth: float = 1.0, masses: Floats | None = None
 ) -> Graph:
     """Neighbours among the nodes (one more than k where there is one) → kernel → symmetric → normalised."""
-    weights = directed(KERNELS[kernel](neighbor_lists(found, k, bandwidth)), found.indices, found.indices.shape[0])
-    graph = normalised(symmetrised(weights), masses)
+    graph = normalised(symmetrised(neighbor_weights(found, k, kernel=kernel, bandwidth=bandwidth)), masses)
     if not graph.affinity.nnz:
         typical = float(np.sqrt(np.median(found.squared[:, k - 1])))
         raise ValueError(

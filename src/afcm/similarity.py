@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
@@ -10,10 +11,13 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from afcm import graph as graphs
-from afcm import neighbors
+from afcm import neighbors, sharpening
 
 Floats = NDArray[np.floating[Any]]
 Integers = NDArray[np.intp]
+
+# Neighbours for each doubling of the mean cluster size, and never fewer than this (docs/label-free.md).
+PER_DOUBLING, FEWEST = 1.5, 3
 
 
 class Placed(NamedTuple):
@@ -21,6 +25,18 @@ class Placed(NamedTuple):
 
     weights: Any  # sparse m×n similarities, no empty row
     twins: Integers  # the node a sample is identical to, or −1
+
+
+def searched(points: Any, n_neighbors: int) -> tuple[neighbors.Neighbors, int]:
+    """The neighbours of these nodes and their number, at most all others; one more is found for the adaptive kernel."""
+    others = points.shape[0] - 1
+    k = min(n_neighbors, others)
+    return neighbors.nearest(points, min(k + 1, others)), k
+
+
+def natural_neighbors(n_nodes: int, n_clusters: int) -> int:
+    """Neighbours by default: in proportion to the logarithm of a cluster's size, which is what connects it."""
+    return max(round(PER_DOUBLING * math.log2(max(n_nodes / n_clusters, 2))), FEWEST)
 
 
 @dataclass(frozen=True)
@@ -38,11 +54,19 @@ class NeighborSimilarity:
         cls, points: Any, masses: Floats | None, n_neighbors: int, kernel: str, bandwidth: float
     ) -> tuple[Self, graphs.Graph]:
         """The similarity and the graph of these nodes; at most as many neighbours as there are other nodes."""
-        others = points.shape[0] - 1
-        k = min(n_neighbors, others)
-        found = neighbors.nearest(points, min(k + 1, others))  # one more, for the adaptive kernel
+        found, k = searched(points, n_neighbors)
         graph = graphs.neighbor_graph(found, k, kernel=kernel, bandwidth=bandwidth, masses=masses)
         return cls(points, np.sqrt(found.squared[:, k - 1]), k, kernel, bandwidth), graph
+
+    @classmethod
+    def sharpened(
+        cls, points: Any, masses: Floats | None, n_neighbors: int, n_clusters: int
+    ) -> tuple[Self, graphs.Graph]:
+        """The same with the adaptive kernel, agreed between neighbours, and a graph sharpened for c clusters."""
+        found, k = searched(points, n_neighbors)
+        weights = graphs.agreed(graphs.neighbor_weights(found, k, kernel="adaptive"))
+        graph = sharpening.sharpened(weights, masses, n_clusters, k)
+        return cls(points, np.sqrt(found.squared[:, k - 1]), k, "adaptive", 1.0), graph
 
     def place(self, queries: Any) -> Placed:
         """Similarities of new samples; one too far from everything is similar to its nearest node alone."""

@@ -70,7 +70,10 @@ def test_parameters(model, setting, message):
         ({"n_neighbors": 40}, "n_neighbors=40 must be below n_samples=40; use at most 39"),
         ({"n_neighbors": 0}, "n_neighbors=0 must be at least 1"),
         ({"n_neighbors": "many"}, "n_neighbors='many' must be an integer"),
-        ({"kernel": "rbf"}, r"kernel='rbf' is not known; use one of \['adaptive', 'binary', 'gaussian', 'local'\]"),
+        (
+            {"kernel": "rbf"},
+            r"kernel='rbf' is not known; use one of \['adaptive', 'binary', 'gaussian', 'local', 'sharpened'\]",
+        ),
         ({"bandwidth": 0.0}, r"bandwidth=0\.0 must be positive"),
         ({"graph_weight": -1.0}, r"graph_weight=-1\.0 must be positive"),
         ({"graph_weight": "heavy"}, "graph_weight='heavy' must be a finite number"),
