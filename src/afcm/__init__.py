@@ -10,9 +10,10 @@ if TYPE_CHECKING:
     from afcm.estimators.fuzzy import FCM, EntropyFCM
     from afcm.estimators.mixture import GeneralizedGaussianMixture
     from afcm.estimators.plain import PlainAFCM
+    from afcm.selection import select_n_clusters
 
 __version__ = "0.1.0"
-__all__ = ["AFCM", "FCM", "EntropyFCM", "GeneralizedGaussianMixture", "PlainAFCM", "__version__"]
+__all__ = ["AFCM", "FCM", "EntropyFCM", "GeneralizedGaussianMixture", "PlainAFCM", "__version__", "select_n_clusters"]
 
 # Public name → where it lives; loaded on first use, so that `import afcm` costs next to nothing.
 _HOMES = {
@@ -21,6 +22,7 @@ _HOMES = {
     "EntropyFCM": "afcm.estimators.fuzzy",
     "GeneralizedGaussianMixture": "afcm.estimators.mixture",
     "PlainAFCM": "afcm.estimators.plain",
+    "select_n_clusters": "afcm.selection",
 }
 
 

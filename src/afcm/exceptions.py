@@ -17,5 +17,9 @@ class MergedClustersWarning(AFCMWarning):
     """All centres met: every membership is 1/c and the labels mean nothing."""
 
 
+class NoClustersWarning(AFCMWarning):
+    """Clusters were to be counted, and there are none: all samples are one cluster."""
+
+
 class NotConvergedWarning(AFCMWarning, ConvergenceWarning):
     """The sweeps stopped at ``max_iter``, or the eigen-solver before its residual was small."""

@@ -39,6 +39,10 @@ class Neighbors:
     indices: NDArray[np.intp]
     squared: Floats
 
+    def first(self, k: int) -> Neighbors:
+        """The nearest k of them, or all there are."""
+        return Neighbors(self.indices[:, :k], self.squared[:, :k])
+
 
 def nearest(points: Any, k: int, queries: Any = None) -> Neighbors:
     """The ``k`` nearest rows of ``points`` to each of ``queries`` (default: to each other, self excluded)."""

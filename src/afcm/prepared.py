@@ -1,4 +1,4 @@
-"""What fits on the same samples share: nodes, graph, its leading eigenvectors."""
+"""What fits on the same samples share: nodes, graph, its leading eigenvectors; and how the graph is made."""
 
 from __future__ import annotations
 
@@ -7,9 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from afcm import spectral, starts
+from afcm import graph as graphs
+from afcm import neighbors, sharpening, spectral, starts, valleys
 from afcm.eigenbasis import LearningSolver
 from afcm.graph import Distinct, Graph
+from afcm.similarity import GivenSimilarity, NeighborSimilarity, agreed_weights, natural_neighbors, searched
+
+# Clusters are counted in a graph with this many times the neighbours that four clusters would have: a valley of the cut
+# is then an average over enough edges to be told from chance (docs/label-free.md).
+COUNTING, COUNTING_CLUSTERS = 2, 4
+# No cluster that is counted has fewer samples than this.
+FEWEST_SAMPLES = 5
 
 
 @dataclass(frozen=True)
@@ -27,6 +35,10 @@ class PreparedGraph:
     similarity : object
         Similarities of new samples to the nodes.
     graph : Graph
+    base : Graph
+        The graph before it was sharpened; else the same.
+    parts : Parts or None
+        What was found when clusters were counted.
     features : dict
         ``n_features_in_`` and ``feature_names_in_`` of X.
     """
@@ -36,6 +48,8 @@ class PreparedGraph:
     points: Any
     similarity: Any
     graph: Graph
+    base: Graph
+    parts: valleys.Parts | None = None
     features: dict[str, Any] = field(default_factory=dict)
     dense: LearningSolver = field(default_factory=LearningSolver, repr=False)
     _solved: dict[tuple[int, float], spectral.Eigenpairs] = field(default_factory=dict, repr=False)
@@ -63,3 +77,60 @@ class PreparedGraph:
     def learn_basis(self) -> None:
         """All eigenvectors of S now, if the graph is small: worth it before dozens of fits."""
         self.dense.learn(self.graph.operator)
+
+
+@dataclass(frozen=True)
+class GraphSetting:
+    """How a graph is made: None where the data decide."""
+
+    n_clusters: int | None
+    n_neighbors: int | None
+    kernel: str
+    bandwidth: float
+
+    def from_points(self, X: Any, nodes: Distinct) -> PreparedGraph:
+        """The graph of the nearest neighbours among different samples."""
+        points = X if nodes.masses is None else X[nodes.rows]
+        counted = None if self.n_clusters is not None else count_neighbors(points)
+        parts = None if counted is None else counted_parts(*counted, nodes.masses)
+        n_clusters = self.n_clusters or max(parts.count if parts else 1, 1)
+        wanted = self.n_neighbors or natural_neighbors(points.shape[0], n_clusters)
+        k = min(wanted, points.shape[0] - 1)
+        found = counted[0] if counted and counted[1] >= k else searched(points, k)[0]
+        graph, base = self._graphs(found, k, n_clusters, nodes.masses)
+        kernel = "adaptive" if self.kernel == "sharpened" else self.kernel
+        similarity = NeighborSimilarity.among(points, found, k, kernel, self.bandwidth)
+        return PreparedGraph(X, nodes, points, similarity, graph, base, parts)
+
+    def _graphs(self, found: neighbors.Neighbors, k: int, n_clusters: int, masses: Any) -> tuple[Graph, Graph]:
+        found = found.first(k + 1)
+        if self.kernel != "sharpened":
+            graph = graphs.neighbor_graph(found, k, kernel=self.kernel, bandwidth=self.bandwidth, masses=masses)
+            return graph, graph
+        weights = agreed_weights(found, k)
+        base = graphs.normalised(weights, masses)
+        return sharpening.sharpened(base, weights, n_clusters, k), base
+
+    def from_similarities(self, similarities: Any, nodes: Distinct) -> PreparedGraph:
+        """A given graph."""
+        weights = similarities[nodes.rows][:, nodes.rows]
+        graph = graphs.normalised(weights, nodes.masses)
+        parts = None if self.n_clusters is not None else valleys.parts(weights, nodes.masses, FEWEST_SAMPLES)
+        return PreparedGraph(similarities, nodes, None, GivenSimilarity(nodes.rows), graph, graph, parts)
+
+
+def count_neighbors(points: Any) -> tuple[neighbors.Neighbors, int]:
+    """The neighbours in whose graph clusters are counted."""
+    return searched(points, COUNTING * natural_neighbors(points.shape[0], COUNTING_CLUSTERS))
+
+
+def counted_parts(found: neighbors.Neighbors, k: int, masses: Any) -> valleys.Parts:
+    """The pieces of the graph of these neighbours."""
+    return valleys.parts(agreed_weights(found, k), masses, max(FEWEST_SAMPLES, k // 2))
+
+
+def counted_again(prepared: PreparedGraph) -> valleys.Parts:
+    """The pieces, for a graph that was prepared with a given number of clusters."""
+    if prepared.points is None:
+        return valleys.parts(prepared.graph.affinity, None, FEWEST_SAMPLES)
+    return counted_parts(*count_neighbors(prepared.points), prepared.graph.masses)

@@ -29,12 +29,11 @@ FLOOR = 0.01
 BLOCK_EDGES = 1 << 16
 
 
-def sharpened(weights: Any, masses: Floats | None, n_clusters: int, n_neighbors: int) -> Graph:
-    """The normalised affinity of symmetric weights, sharpened unless the graph has c components anyway.
+def sharpened(graph: Graph, weights: Any, n_clusters: int, n_neighbors: int) -> Graph:
+    """The graph of these symmetric weights, sharpened; itself if it has c components anyway.
 
     k neighbours cannot tell groups of fewer than 2k nodes apart, so no more than n / 2k eigenvectors are asked.
     """
-    graph = normalised(weights, masses)
     most = min(FINEST * n_clusters, graph.degrees.size // (2 * n_neighbors))
     if graph.components[0] >= n_clusters or most <= n_clusters:
         return graph
@@ -43,7 +42,7 @@ def sharpened(weights: Any, masses: Floats | None, n_clusters: int, n_neighbors:
     together = coherence(vectors, (half.row, half.col), n_clusters)
     data = half.data * (FLOOR + (1 - FLOOR) * together)
     upper = sp.csr_array((data, (half.row, half.col)), shape=weights.shape)
-    return normalised(sp.csr_array(upper + upper.T), masses)
+    return normalised(sp.csr_array(upper + upper.T), graph.masses)
 
 
 def coherence(vectors: Floats, edges: tuple[Any, Any], fewest: int) -> Floats:

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from afcm import graph as graphs
-from afcm import neighbors, sharpening
+from afcm import neighbors
 
 Floats = NDArray[np.floating[Any]]
 Integers = NDArray[np.intp]
@@ -32,6 +32,11 @@ def searched(points: Any, n_neighbors: int) -> tuple[neighbors.Neighbors, int]:
     others = points.shape[0] - 1
     k = min(n_neighbors, others)
     return neighbors.nearest(points, min(k + 1, others)), k
+
+
+def agreed_weights(found: neighbors.Neighbors, k: int) -> Any:
+    """Adaptive similarities, as far as both sides see them."""
+    return graphs.agreed(graphs.neighbor_weights(found.first(k + 1), k, kernel="adaptive"))
 
 
 def natural_neighbors(n_nodes: int, n_clusters: int) -> int:
@@ -56,17 +61,12 @@ class NeighborSimilarity:
         """The similarity and the graph of these nodes; at most as many neighbours as there are other nodes."""
         found, k = searched(points, n_neighbors)
         graph = graphs.neighbor_graph(found, k, kernel=kernel, bandwidth=bandwidth, masses=masses)
-        return cls(points, np.sqrt(found.squared[:, k - 1]), k, kernel, bandwidth), graph
+        return cls.among(points, found, k, kernel, bandwidth), graph
 
     @classmethod
-    def sharpened(
-        cls, points: Any, masses: Floats | None, n_neighbors: int, n_clusters: int
-    ) -> tuple[Self, graphs.Graph]:
-        """The same with the adaptive kernel, agreed between neighbours, and a graph sharpened for c clusters."""
-        found, k = searched(points, n_neighbors)
-        weights = graphs.agreed(graphs.neighbor_weights(found, k, kernel="adaptive"))
-        graph = sharpening.sharpened(weights, masses, n_clusters, k)
-        return cls(points, np.sqrt(found.squared[:, k - 1]), k, "adaptive", 1.0), graph
+    def among(cls, points: Any, found: neighbors.Neighbors, k: int, kernel: str, bandwidth: float = 1.0) -> Self:
+        """The similarity to nodes whose neighbours are known."""
+        return cls(points, np.sqrt(found.squared[:, k - 1]), k, kernel, bandwidth)
 
     def place(self, queries: Any) -> Placed:
         """Similarities of new samples; one too far from everything is similar to its nearest node alone."""

@@ -118,7 +118,7 @@ class SpectralBaseline(ClusterMixin, BaseEstimator):
         X = self._validated(X)
         graph = self._graph(X)
         nodes = graphs.distinct(X, merge=False)
-        return self.fit_prepared(PreparedGraph(X, nodes, X, None, graph))
+        return self.fit_prepared(PreparedGraph(X, nodes, X, None, graph, graph))
 
     def fit_prepared(self, prepared: PreparedGraph) -> Self:
         """The same on a graph that is there already (`AFCM.prepare`); its masses count in the clusters."""

@@ -21,7 +21,7 @@ class SoftClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
     """Labels from memberships, membership diagnostics, and the attributes of a finished run."""
 
     memberships_: Any
-    n_clusters: int
+    n_clusters: Any
     max_iter: int
 
     def predict(self, X: Any) -> Any:
@@ -81,7 +81,7 @@ class SoftClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         """What there is to say about merged clusters, or nothing."""
         if self.membership_state_ != "merged":
             return ""
-        return f"all clusters merged, every membership is 1/{self.n_clusters} and the labels mean nothing"
+        return f"all clusters merged, every membership is 1/{self.memberships_.shape[1]} and the labels mean nothing"
 
     def _merged_advice(self) -> str:
         return "try another init or fewer clusters"

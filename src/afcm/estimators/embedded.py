@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from afcm import graph as graphs
 from afcm import starts
 from afcm.alternating import Result, either_still, run
+from afcm.diffusion import diffused
 from afcm.estimators import validation
 from afcm.estimators.base import DTYPES, SoftClusterer
-from afcm.exceptions import NotConvergedWarning
+from afcm.exceptions import NoClustersWarning, NotConvergedWarning
 from afcm.graph import Distinct
 from afcm.models.embedded import EmbeddedProblem, EmbeddedState
 from afcm.models.extension import extension
 from afcm.models.plain import PlainProblem
-from afcm.prepared import PreparedGraph
-from afcm.similarity import GivenSimilarity, NeighborSimilarity, natural_neighbors
+from afcm.prepared import GraphSetting, PreparedGraph, counted_again
 
 # λ by default, per sample: λ has the unit of samples, and the graph counts when it is not small against n/2.
 DEFAULT_GRAPH_WEIGHT = 3.0
@@ -43,7 +44,9 @@ class AFCM(SoftClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default=8
+    n_clusters : int or "auto", default=8
+        ``"auto"`` counts the clusters: it splits the graph at valleys that are deeper than chance makes them
+        (`afcm.valleys`, `select_n_clusters`). If there are none it says so and gives one cluster.
     n_neighbors : int or "auto", default="auto"
         Neighbours of each sample in the graph, itself not counted. ``"auto"``: 1.5 for each doubling of the mean
         cluster size, ``1.5 log2(n_samples / n_clusters)``, and at least 3.
@@ -91,6 +94,8 @@ class AFCM(SoftClusterer):
     graph_weight_ : float
         The λ that was used.
     objective_ : float
+    n_clusters_ : int
+        As given, or as counted.
     normalized_cut_ : float
         Of the labels in the graph; 0 for a perfect cut, up to n_clusters.
     n_components_ : int
@@ -128,7 +133,7 @@ class AFCM(SoftClusterer):
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: int | str = 8,
         *,
         n_neighbors: int | str = "auto",
         kernel: str = "sharpened",
@@ -207,15 +212,18 @@ class AFCM(SoftClusterer):
         self._check_parameters()
         X = self._validated(X)
         nodes = self._find_nodes(X, validation.check_sample_weight(sample_weight, X.shape[0]))
-        points = None if self.affinity == "precomputed" else X if nodes.masses is None else X[nodes.rows]
-        similarity, graph = self._build_graph(X, points, nodes)
+        n_clusters = None if self.n_clusters == "auto" else self.n_clusters
+        n_neighbors = None if self.n_neighbors == "auto" else int(self.n_neighbors)
+        setting = GraphSetting(n_clusters, n_neighbors, self.kernel, float(self.bandwidth))
+        build = setting.from_similarities if self.affinity == "precomputed" else setting.from_points
         features = {name: value for name, value in vars(self).items() if name in FEATURE_ATTRIBUTES}
-        return PreparedGraph(X, nodes, points, similarity, graph, features)
+        return replace(build(X, nodes), features=features)
 
     def fit_prepared(self, prepared: PreparedGraph) -> Self:
         """The second half of `fit`: learn embedding, clusters and γ on a graph that is there already."""
         self._check_parameters()
-        validation.check_enough_samples(self.n_clusters, prepared.samples.shape[0], prepared.nodes.rows.size)
+        self.n_clusters_ = self._chosen(prepared)
+        validation.check_enough_samples(self.n_clusters_, prepared.samples.shape[0], prepared.nodes.rows.size)
         for name, value in prepared.features.items():
             setattr(self, name, value)
         problem, starters = self._begin(prepared)
@@ -224,13 +232,14 @@ class AFCM(SoftClusterer):
             for start in starters
         ]
         best = min(results, key=lambda result: self._cut(prepared.graph, result))
-        self._similarity = prepared.similarity
+        self._similarity, self._base, self._inverse = prepared.similarity, prepared.base, prepared.nodes.inverse
         self._extension = extension(problem, best.state, prepared.graph.degrees)
         self._store_fit(prepared, problem, best)
         return self
 
     def _check_parameters(self) -> None:
-        validation.check_integer("n_clusters", self.n_clusters)
+        if self.n_clusters != "auto":
+            validation.check_integer("n_clusters", self.n_clusters)
         validation.check_integer("n_init", self.n_init)
         validation.check_integer("max_iter", self.max_iter)
         validation.check_real("tol", self.tol)
@@ -257,26 +266,34 @@ class AFCM(SoftClusterer):
     def _find_nodes(self, X: Any, weights: Any) -> Distinct:
         merge = self.merge_duplicates and self.affinity != "precomputed"
         nodes = graphs.distinct(X, weights, merge=merge)
-        validation.check_enough_samples(self.n_clusters, X.shape[0], nodes.rows.size)
+        if self.n_clusters != "auto":
+            validation.check_enough_samples(self.n_clusters, X.shape[0], nodes.rows.size)
         if nodes.rows.size < 2:
             raise ValueError(f"X has only one sample to learn from (n_samples={X.shape[0]}); a graph needs at least 2")
         return nodes
 
-    def _build_graph(self, X: Any, points: Any, nodes: Distinct) -> tuple[Any, graphs.Graph]:
-        if points is None:
-            return GivenSimilarity(nodes.rows), graphs.normalised(X[nodes.rows][:, nodes.rows], nodes.masses)
-        natural = natural_neighbors(points.shape[0], self.n_clusters)
-        wanted = natural if self.n_neighbors == "auto" else int(self.n_neighbors)
-        if self.kernel == "sharpened":
-            return NeighborSimilarity.sharpened(points, nodes.masses, wanted, self.n_clusters)
-        return NeighborSimilarity.of(points, nodes.masses, wanted, self.kernel, float(self.bandwidth))
+    def _chosen(self, prepared: PreparedGraph) -> int:
+        """The number of clusters; a word if the data have none."""
+        if self.n_clusters != "auto":
+            return int(self.n_clusters)
+        parts = prepared.parts or counted_again(prepared)
+        if parts.count > 1:
+            return parts.count
+        deepest = max((valley.depth / valley.needed for valley in parts.within), default=0.0)
+        warnings.warn(
+            f"AFCM: no clusters found, so all samples are one: the deepest valley in their graph has {deepest:.0%} of "
+            "the depth that chance reaches; give n_clusters to split them all the same",
+            NoClustersWarning,
+            stacklevel=4,
+        )
+        return 1
 
     def _begin(self, prepared: PreparedGraph) -> tuple[EmbeddedProblem, list[Callable[[], EmbeddedState]]]:
         """The problem, and what makes the states its runs start from."""
         graph, auto = prepared.graph, DEFAULT_GRAPH_WEIGHT * prepared.n_samples
         weight = auto if self.graph_weight == "auto" else float(self.graph_weight)
         needs_search = not (isinstance(self.init, str) and self.init == "spectral")
-        block = starts.search_block(graph, self.n_clusters) if needs_search else None
+        block = starts.search_block(graph, self.n_clusters_) if needs_search else None
         problem = EmbeddedProblem(graph.operator, graph.masses, weight, block, prepared.dense)
         if not isinstance(self.init, str):
             return problem, [lambda: problem.with_memberships(self._given_memberships(prepared))]
@@ -288,16 +305,18 @@ class AFCM(SoftClusterer):
         choices = ("spectral", "random") if points is None else ("spectral", "k-means++", "random")
         init = validation.check_choice("init", self.init, choices)
         if init == "spectral":
-            eigen, memberships = prepared.spectral_start(self.n_clusters, random)
+            eigen, memberships = prepared.spectral_start(self.n_clusters_, random)
             return problem.from_embedding(memberships, eigen)
         if init == "k-means++":
-            centers = starts.seeded_centers(points, self.n_clusters, masses, random)
+            centers = starts.seeded_centers(points, self.n_clusters_, masses, random)
             return problem.with_memberships(soft_assignment(points, masses, centers))
-        return problem.with_memberships(starts.random_memberships(prepared.graph.degrees.size, self.n_clusters, random))
+        return problem.with_memberships(
+            starts.random_memberships(prepared.graph.degrees.size, self.n_clusters_, random)
+        )
 
     def _given_memberships(self, prepared: PreparedGraph) -> Any:
         X, points, nodes = prepared.samples, prepared.points, prepared.nodes
-        kind, array = validation.check_init_array(self.init, X.shape[0], self.n_clusters, X.shape[1])
+        kind, array = validation.check_init_array(self.init, X.shape[0], self.n_clusters_, X.shape[1])
         if kind == "memberships":
             return array[nodes.rows]
         if points is None or sp.issparse(points):
@@ -306,17 +325,17 @@ class AFCM(SoftClusterer):
 
     def _cut(self, graph: graphs.Graph, result: Result[EmbeddedState]) -> float:
         labels = np.argmax(result.state.memberships, axis=1)
-        return graphs.normalized_cut(graph, starts.one_hot(labels, self.n_clusters))
+        return graphs.normalized_cut(graph, starts.one_hot(labels, self.n_clusters_))
 
     def _store_fit(self, prepared: PreparedGraph, problem: EmbeddedProblem, best: Result[EmbeddedState]) -> None:
         self.embedding_, memberships = self._expanded(prepared.samples, prepared.nodes)
         self.cluster_centers_ = best.state.centers
         self.graph_weight_ = problem.graph_weight
-        self.gamma_cap_ = problem.largest_precision(self.n_clusters)
+        self.gamma_cap_ = problem.largest_precision(self.n_clusters_)
         self.normalized_cut_ = self._cut(prepared.graph, best)
         self.n_components_ = prepared.graph.components[0]
         self.eigen_residual_ = best.state.eigen_residual
-        self._store_run(best, memberships, doubt_hard=self.normalized_cut_ > CLEAN_CUT * self.n_clusters)
+        self._store_run(best, memberships, doubt_hard=self.normalized_cut_ > CLEAN_CUT * self.n_clusters_)
         if not best.state.eigen_converged:
             warnings.warn(
                 f"AFCM: the eigen-solver stopped with a relative residual of {self.eigen_residual_:.3g}; the embedding "
@@ -361,6 +380,30 @@ class AFCM(SoftClusterer):
         embedding = self._placed(X)
         memberships = self._extension.memberships_of(embedding)
         return memberships.astype(self.memberships_.dtype, copy=False)
+
+    def calibrated_memberships(self, X: Any = None) -> Any:
+        """Memberships softened by how mixed a sample's neighbourhood is, n×c; rows sum to 1.
+
+        `memberships_` are what the model learned, and nearly all of them are 0 or 1: they tell labels, not doubt. These
+        are the same after a random walk over the graph (`afcm.diffusion`), and closer to the share of such samples that
+        is labelled rightly. Their largest entry is not always at `labels_`: between clusters the neighbours may
+        outvote the model.
+
+        Parameters
+        ----------
+        X : array (n_new, n_features), optional
+            New samples: the mean over their neighbours. Default: the samples of the fit.
+        """
+        check_is_fitted(self)
+        spread = diffused(self._base, self._extension.memberships)
+        if X is not None:
+            placed = self._similarity.place(self._validated_new(X, accept_sparse=True))
+            spread = self._extension.averaged(placed, spread)
+        elif not isinstance(self._inverse, slice) and (self._inverse < 0).any():
+            raise ValueError("some samples had weight 0 and are not in the graph; give them as X")
+        else:
+            spread = spread[self._inverse]
+        return spread.astype(self.memberships_.dtype, copy=False)
 
     def _merged_advice(self) -> str:
         return "raise graph_weight or n_neighbors, or try init='spectral'"

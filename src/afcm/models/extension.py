@@ -29,12 +29,20 @@ class Extension:
     masses: Any  # n or None
     inverse_spectrum: Any  # Θ⁻¹, q×q
 
+    def shares(self, weights: Any) -> Any:
+        """Similarities to the nodes, times the masses, as rows that sum to 1."""
+        shares = weights if self.masses is None else weights.multiply(self.masses[None, :]).tocsr()
+        totals = np.asarray(shares.sum(axis=1)).ravel()
+        return shares.multiply(1 / totals[:, None]).tocsr()
+
+    def averaged(self, placed: Placed, values: Any) -> Any:
+        """Values of the nodes, averaged over a sample's neighbours; one identical to a node gets that node's."""
+        return np.where(placed.twins[:, None] >= 0, values[placed.twins], self.shares(placed.weights) @ values)
+
     def embed(self, placed: Placed) -> Any:
         """Rows of the embedding for placed samples; one identical to a node gets that node's row."""
         weights, twins = placed
-        shares = weights if self.masses is None else weights.multiply(self.masses[None, :]).tocsr()
-        totals = np.asarray(shares.sum(axis=1)).ravel()
-        shares = shares.multiply(1 / totals[:, None]).tocsr()
+        shares = self.shares(weights)
         scale = np.sqrt(np.where(self.degrees > 0, self.degrees, 1.0))
         smoothed = (shares @ (self.embedding / scale[:, None])) * np.sqrt(shares @ self.degrees)[:, None]
         pulled = (shares @ self.memberships) @ self.centers

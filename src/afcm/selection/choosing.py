@@ -1,0 +1,178 @@
+"""`select_n_clusters`: one graph and one eigen-solve for a whole range of numbers of clusters."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_array, check_random_state
+
+from afcm import graph as graphs
+from afcm import starts
+from afcm.estimators import validation
+from afcm.estimators.base import DTYPES
+from afcm.prepared import count_neighbors, counted_parts
+from afcm.selection.criteria import CRITERIA, eigengaps, of_mixture, of_plain, stability
+from afcm.similarity import agreed_weights
+from afcm.valleys import Parts
+
+# Criteria that fit a model on X look at no more samples than this.
+MODEL_SAMPLES = 3000
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The numbers of clusters that were looked at, and which to take.
+
+    Attributes
+    ----------
+    n_clusters : int
+        The recommendation; 1 if the data have no clusters.
+    reason : str
+        Why, in words.
+    table : list of dict
+        For each number of clusters ``n_clusters`` and the criteria of `afcm.selection.criteria.CRITERIA`; NaN where
+        a criterion says nothing.
+    votes : dict
+        The number each criterion would choose by itself.
+    parts : Parts
+        The pieces of the graph, on which the recommendation rests.
+    """
+
+    n_clusters: int
+    reason: str
+    table: list[dict[str, float]]
+    votes: dict[str, int]
+    parts: Parts
+
+    def __str__(self) -> str:
+        names = ["n_clusters", *CRITERIA]
+        lines = ["  ".join(f"{name:>16}" for name in names)]
+        for row in self.table:
+            marks = ["*" if self.votes.get(name) == row["n_clusters"] else " " for name in names]
+            lines.append("  ".join(f"{row[name]:>15.6g}{mark}" for name, mark in zip(names, marks, strict=True)))
+        return "\n".join([*lines, "* the choice of the column", f"n_clusters = {self.n_clusters}: {self.reason}"])
+
+    def plot(self, axes: Any = None) -> Any:
+        """The criteria over the number of clusters, each scaled to its own range; returns the matplotlib axes."""
+        from afcm.selection.drawing import draw
+
+        return draw(self, axes)
+
+
+def select_n_clusters(
+    X: Any, n_clusters: Iterable[int] = range(1, 13), *, sample_weight: Any = None, random_state: Any = None
+) -> Selection:
+    """How many clusters X has.
+
+    The recommendation counts the pieces of a neighbour graph that are separated by valleys deeper than chance makes
+    them (`afcm.valleys`); it finds clusters of any shape, and says 1 where there are none. The other criteria are for
+    comparison: most of them assume round clusters, and few can say 1.
+
+    Parameters
+    ----------
+    X : array (n_samples, n_features)
+    n_clusters : iterable of int, default=range(1, 13)
+        The numbers to tabulate. The recommendation is the nearest of them to what was counted.
+    sample_weight : array (n_samples,), optional
+        For the graph; the criteria that fit a model on X do without.
+    random_state : int, RandomState or None, default=None
+
+    Returns
+    -------
+    Selection
+
+    Examples
+    --------
+    >>> from afcm import select_n_clusters
+    >>> from afcm.datasets import make_rings
+    >>> X, _ = make_rings(random_state=0)
+    >>> select_n_clusters(X, range(1, 7), random_state=0).n_clusters
+    3
+    """
+    X = check_array(X, dtype=DTYPES, ensure_min_samples=3)
+    counts = checked_counts(n_clusters, X.shape[0])
+    nodes = graphs.distinct(X, validation.check_sample_weight(sample_weight, X.shape[0]))
+    points = X if nodes.masses is None else X[nodes.rows]
+    found, k = count_neighbors(points)
+    parts = counted_parts(found, k, nodes.masses)
+    graph = graphs.normalised(agreed_weights(found, k), nodes.masses)
+    table = tabulated(X, graph, counts, check_random_state(random_state))
+    best, reason = recommended(parts, counts)
+    return Selection(best, reason, table, votes(table), parts)
+
+
+def checked_counts(n_clusters: Iterable[int], n_samples: int) -> list[int]:
+    """Different integers from 1 to n − 2, rising."""
+    counts = sorted(set(n_clusters))
+    if not counts:
+        raise ValueError("n_clusters is empty; give at least one number, such as range(1, 13)")
+    for count in counts:
+        validation.check_integer("n_clusters", count)
+    if counts[-1] > n_samples - 2:
+        raise ValueError(
+            f"n_clusters goes up to {counts[-1]}, too many for n_samples={n_samples}; use at most {n_samples - 2}"
+        )
+    return counts
+
+
+def tabulated(X: Any, graph: graphs.Graph, counts: list[int], random: np.random.RandomState) -> list[dict[str, float]]:
+    """All criteria for all numbers, from one eigen-solve."""
+    most = min(counts[-1] + 1, graph.degrees.size)
+    eigen = starts.leading(graph, most)
+    values = np.append(eigen.values, np.full(counts[-1] + 1 - most, -1.0))
+    sample = X if X.shape[0] <= MODEL_SAMPLES else X[np.sort(random.choice(X.shape[0], MODEL_SAMPLES, replace=False))]
+    table = []
+    for count, gap in zip(counts, eigengaps(values, counts), strict=True):
+        row = {"n_clusters": count, **dict.fromkeys(CRITERIA, math.nan), "eigengap": gap}
+        if 1 < count <= most:
+            row["stability"] = stability(eigen.vectors, count, random)
+        with warnings.catch_warnings():  # a poor fit is a poor figure, not news
+            warnings.simplefilter("ignore")
+            for model in (of_plain, of_mixture):
+                row |= finite(model, sample, count, random)
+        table.append(row)
+    return table
+
+
+def finite(model: Any, X: Any, count: int, random: np.random.RandomState) -> dict[str, float]:
+    """The figures of a model, or none where it cannot be fitted (too few different samples, say)."""
+    try:
+        return {name: float(value) for name, value in model(X, count, random).items() if math.isfinite(value)}
+    except ValueError:
+        return {}
+
+
+def votes(table: list[dict[str, float]]) -> dict[str, int]:
+    """For each criterion its own best number."""
+    chosen = {}
+    for name, criterion in CRITERIA.items():
+        known = [row for row in table if math.isfinite(row[name])]
+        if known:
+            best = (max if criterion.highest else min)(known, key=lambda row: row[name])
+            chosen[name] = int(best["n_clusters"])
+    return chosen
+
+
+def recommended(parts: Parts, counts: list[int]) -> tuple[int, str]:
+    """The number to take, and why."""
+    count = max(parts.count, 1)
+    best = min(counts, key=lambda c: (abs(c - count), c))
+    outside = "" if best == count else f"; {count} is not among the numbers asked for, {best} is the nearest"
+    if count == 1:
+        deepest = max((valley.depth / valley.needed for valley in parts.within), default=0.0)
+        return (
+            best,
+            f"no clusters: the deepest valley in the graph has {deepest:.0%} of the depth chance reaches{outside}",
+        )
+    weakest = min(parts.between, key=lambda valley: valley.depth - valley.needed)
+    if math.isinf(weakest.depth):
+        return best, f"the neighbour graph falls into {count} pieces{outside}"
+    return best, (
+        f"the neighbour graph has {count} pieces; the shallowest valley between them is {weakest.depth:.1f} standard "
+        f"deviations deep where chance reaches {weakest.needed:.1f}{outside}"
+    )
