@@ -58,8 +58,9 @@ class AFCM(SoftClusterer):
     bandwidth : float, default=2.0
         σ of the Gaussian kernel (the paper's value, for min-max scaled data).
     graph_weight : float or "auto", default="auto"
-        λ. Its unit is samples: well below n/2 the graph hardly counts, and the larger it is the softer the memberships.
-        ``"auto"`` is 3 n: few sweeps, and memberships that are mostly hard; from about 1000 n on they are soft.
+        λ. Its unit is samples: well below n/2 the graph hardly counts. ``"auto"`` is 3 n: few sweeps, and memberships
+        that are mostly hard (`calibrated_memberships` tells doubt). From about 1000 n on they are softer, at the price
+        of more sweeps; on the sharpened graph that changes little.
     affinity : {"nearest_neighbors", "precomputed"}, default="nearest_neighbors"
         ``"precomputed"``: X is the symmetric matrix of similarities (sparse or dense, its diagonal not used).
     init : {"spectral", "k-means++", "random"} or array, default="spectral"
@@ -409,7 +410,7 @@ class AFCM(SoftClusterer):
         return "raise graph_weight or n_neighbors, or try init='spectral'"
 
     def _hard_advice(self) -> str:
-        return f"use graph_weight={300 * self.graph_weight_:.3g} or more for softer ones"
+        return "calibrated_memberships() gives softer ones that tell doubt"
 
     @property
     def _n_features_out(self) -> int:
