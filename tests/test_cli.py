@@ -23,7 +23,7 @@ from afcm.experiments.record import RowStore, read_rows
 from tests.datasets.conftest import REAL_FOLDERS
 from tests.experiments.synthetic import row
 
-PATIENCE = 60  # seconds
+PATIENCE = 180  # seconds; a few are enough on an idle machine
 QUICK = ["--only", "iris", "--method", "CDKM,SC", "--seeds", "2", "--jobs", "1"]
 CODES = re.compile(r"\x1b\[[0-9;]*m")  # colours, which some CI systems ask for
 
@@ -235,6 +235,7 @@ def test_the_report_shows_the_command_as_it_can_be_typed(tmp_path):
     assert made_by in (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_a_full_disk_ends_the_run_in_a_sentence_and_costs_no_row(out):
     pytest.importorskip("resource")
     arguments = [sys.executable, "-c", FULL_DISK, "reproduce", *GRID, "--jobs", "2", "--out", str(out)]
@@ -248,12 +249,12 @@ def test_a_full_disk_ends_the_run_in_a_sentence_and_costs_no_row(out):
     assert 4000 < (out / "rows.jsonl").stat().st_size <= 5000
 
 
+@pytest.mark.slow
 def test_an_interrupt_ends_all_processes_and_says_how_to_go_on(out):
-    process = subprocess.Popen(
-        command(*GRID, "--jobs", 2, "--out", out), stderr=subprocess.PIPE, text=True, start_new_session=True
-    )
+    options = ["--experiment", "table1", "--only", "iris", "--method", "RSFKM,CDKM", "--jobs", 2, "--out", out]
+    process = subprocess.Popen(command(*options), stderr=subprocess.PIPE, text=True, start_new_session=True)
     end = time.monotonic() + PATIENCE
-    while not (out / "rows.jsonl").exists() or len(read_rows(out / "rows.jsonl")) < 5:
+    while n_rows(out, b'"CDKM"') < 10 or n_rows(out, b'"RSFKM"') < 2:  # then one worker is busy and the other waits
         assert process.poll() is None
         assert time.monotonic() < end
         time.sleep(0.02)
@@ -262,4 +263,9 @@ def test_an_interrupt_ends_all_processes_and_says_how_to_go_on(out):
     assert process.returncode == 130
     assert "Traceback" not in stderr
     assert f"stopped; the rows so far are in {out}: the same command goes on from there" in stderr
-    assert 5 <= len(read_rows(out / "rows.jsonl")) < 400
+    assert len(read_rows(out / "rows.jsonl")) < 10 + 32 * 3
+
+
+def n_rows(out, name):
+    path = out / "rows.jsonl"
+    return path.read_bytes().count(b'"method": ' + name) if path.exists() else 0

@@ -55,13 +55,13 @@ def test_the_true_clusters_are_cut_more_cleanly(seed):
     X, y = make_moons(400, noise=0.08, random_state=seed)
     weights = agreed_weights(*searched(X, 11))
     before = normalised(weights)
-    after = sharpening.sharpened(before, weights, 2, 11)
+    after = sharpening.sharpened(before, weights, 2, 11).graph
     assert normalized_cut(after, one_hot(y, 2)) < 0.9 * normalized_cut(before, one_hot(y, 2))
 
 
 def test_no_edge_appears_or_disappears_and_the_graph_stays_symmetric():
     weights, _ = bridged()
-    after = sharpening.sharpened(normalised(weights), weights, 3, 8).affinity
+    after = sharpening.sharpened(normalised(weights), weights, 3, 8).graph.affinity
     assert abs(after - after.T).max() < 1e-15
     assert np.array_equal((after != 0).toarray(), sp.csr_array(weights != 0).toarray())
 
@@ -70,13 +70,13 @@ def test_a_graph_that_falls_apart_anyway_is_left_alone():
     weights, _ = bridged(std=0.3)
     graph = normalised(weights)
     assert graph.components[0] >= 3
-    assert sharpening.sharpened(graph, weights, 3, 8) is graph
+    assert sharpening.sharpened(graph, weights, 3, 8).graph is graph
 
 
 def test_no_more_eigenvectors_than_neighbours_resolve():
     weights, _ = bridged()
     graph = normalised(weights)
-    assert sharpening.sharpened(graph, weights, 3, 41) is graph  # 240 // 82 = 2, not above 3
+    assert sharpening.sharpened(graph, weights, 3, 41).graph is graph  # 240 // 82 = 2, not above 3
 
 
 @pytest.mark.parametrize(

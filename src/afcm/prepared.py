@@ -37,6 +37,8 @@ class PreparedGraph:
     graph : Graph
     base : Graph
         The graph before it was sharpened; else the same.
+    hint : array or None
+        Where to search for eigenvectors of the graph.
     parts : Parts or None
         What was found when clusters were counted.
     features : dict
@@ -49,6 +51,7 @@ class PreparedGraph:
     similarity: Any
     graph: Graph
     base: Graph
+    hint: Any = None
     parts: valleys.Parts | None = None
     features: dict[str, Any] = field(default_factory=dict)
     dense: LearningSolver = field(default_factory=LearningSolver, repr=False)
@@ -63,7 +66,7 @@ class PreparedGraph:
         """Leading eigenvectors of S, solved for once; by default accurate enough to start from."""
         key = (n_wanted, angle_tol)
         if key not in self._solved:
-            self._solved[key] = starts.leading(self.graph, n_wanted, angle_tol, self.dense)
+            self._solved[key] = starts.leading(self.graph, n_wanted, angle_tol, dense=self.dense, hint=self.hint)
         return self._solved[key]
 
     def spectral_start(
@@ -97,26 +100,28 @@ class GraphSetting:
         wanted = self.n_neighbors or natural_neighbors(points.shape[0], n_clusters)
         k = min(wanted, points.shape[0] - 1)
         found = counted[0] if counted and counted[1] >= k else searched(points, k)[0]
-        graph, base = self._graphs(found, k, n_clusters, nodes.masses)
+        base, (graph, hint) = self._graphs(found, k, n_clusters, nodes.masses)
         kernel = "adaptive" if self.kernel == "sharpened" else self.kernel
         similarity = NeighborSimilarity.among(points, found, k, kernel, self.bandwidth)
-        return PreparedGraph(X, nodes, points, similarity, graph, base, parts)
+        return PreparedGraph(X, nodes, points, similarity, graph, base, hint, parts)
 
-    def _graphs(self, found: neighbors.Neighbors, k: int, n_clusters: int, masses: Any) -> tuple[Graph, Graph]:
+    def _graphs(
+        self, found: neighbors.Neighbors, k: int, n_clusters: int, masses: Any
+    ) -> tuple[Graph, sharpening.Sharpened]:
         found = found.first(k + 1)
         if self.kernel != "sharpened":
             graph = graphs.neighbor_graph(found, k, kernel=self.kernel, bandwidth=self.bandwidth, masses=masses)
-            return graph, graph
+            return graph, sharpening.Sharpened(graph)
         weights = agreed_weights(found, k)
         base = graphs.normalised(weights, masses)
-        return sharpening.sharpened(base, weights, n_clusters, k), base
+        return base, sharpening.sharpened(base, weights, n_clusters, k)
 
     def from_similarities(self, similarities: Any, nodes: Distinct) -> PreparedGraph:
         """A given graph."""
         weights = similarities[nodes.rows][:, nodes.rows]
         graph = graphs.normalised(weights, nodes.masses)
         parts = None if self.n_clusters is not None else valleys.parts(weights, nodes.masses, FEWEST_SAMPLES)
-        return PreparedGraph(similarities, nodes, None, GivenSimilarity(nodes.rows), graph, graph, parts)
+        return PreparedGraph(similarities, nodes, None, GivenSimilarity(nodes.rows), graph, graph, None, parts)
 
 
 def count_neighbors(points: Any) -> tuple[neighbors.Neighbors, int]:

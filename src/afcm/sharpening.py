@@ -8,7 +8,7 @@ because the c-th eigenvector is often not the one that separates two of the clus
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -25,24 +25,34 @@ FINEST = 2
 SHARPNESS = 4
 # An edge keeps at least this share of its weight: no edge disappears, and the components stay what they are.
 FLOOR = 0.01
+# Eigenvectors beyond the c-th lie close together and would cost most of the time; so many steps place them well enough.
+ROUGH_STEPS = 8
 # Edges whose cosines are worked out together: they stay in the cache.
 BLOCK_EDGES = 1 << 16
 
 
-def sharpened(graph: Graph, weights: Any, n_clusters: int, n_neighbors: int) -> Graph:
+class Sharpened(NamedTuple):
+    """A graph and, where it was sharpened, eigenvectors of the graph before: a good place to search for its own."""
+
+    graph: Graph
+    hint: Floats | None = None
+
+
+def sharpened(graph: Graph, weights: Any, n_clusters: int, n_neighbors: int) -> Sharpened:
     """The graph of these symmetric weights, sharpened; itself if it has c components anyway.
 
     k neighbours cannot tell groups of fewer than 2k nodes apart, so no more than n / 2k eigenvectors are asked.
     """
     most = min(FINEST * n_clusters, graph.degrees.size // (2 * n_neighbors))
     if graph.components[0] >= n_clusters or most <= n_clusters:
-        return graph
-    vectors = starts.leading(graph, most).vectors
+        return Sharpened(graph)
+    accurate = starts.leading(graph, n_clusters).vectors
+    vectors = starts.leading(graph, most, hint=accurate, max_steps=ROUGH_STEPS).vectors
     half = sp.triu(weights, 1).tocoo()
     together = coherence(vectors, (half.row, half.col), n_clusters)
     data = half.data * (FLOOR + (1 - FLOOR) * together)
     upper = sp.csr_array((data, (half.row, half.col)), shape=weights.shape)
-    return normalised(sp.csr_array(upper + upper.T), graph.masses)
+    return Sharpened(normalised(sp.csr_array(upper + upper.T), graph.masses), vectors)
 
 
 def coherence(vectors: Floats, edges: tuple[Any, Any], fewest: int) -> Floats:

@@ -72,20 +72,30 @@ def spectral_start(
 
 
 def leading(
-    graph: Graph, n_wanted: int, angle_tol: float = START_ANGLE, dense: spectral.DenseSolver | None = None
+    graph: Graph,
+    n_wanted: int,
+    angle_tol: float = START_ANGLE,
+    *,
+    dense: spectral.DenseSolver | None = None,
+    hint: Floats | None = None,
+    max_steps: int = 2000,
 ) -> spectral.Eigenpairs:
     """The leading eigenvectors of S; by default accurate enough to start from."""
-    operator, block = spectral.GraphPlusLowRank(graph.operator), search_block(graph, n_wanted)
-    return spectral.leading_eigenvectors(operator, block, n_wanted, angle_tol=angle_tol, dense=dense)
+    operator, block = spectral.GraphPlusLowRank(graph.operator), search_block(graph, n_wanted, hint)
+    return spectral.leading_eigenvectors(
+        operator, block, n_wanted, angle_tol=angle_tol, max_steps=max_steps, dense=dense
+    )
 
 
-def search_block(graph: Graph, n_clusters: int) -> Floats:
-    """Where a first eigen-solve searches: the known null vectors, then directions drawn from a seed of their own."""
-    random = np.random.RandomState(0)
+def search_block(graph: Graph, n_clusters: int, hint: Floats | None = None) -> Floats:
+    """Where a first eigen-solve searches: the known null vectors, a hint, then directions from a seed of their own."""
     n_components, labels = graph.components
     known = null_space(graph, labels, n_components).vectors[:, :n_clusters]
     width = n_clusters + spectral.n_guards(n_clusters)
-    return np.hstack([known, random.standard_normal((labels.size, width - known.shape[1]))])
+    if hint is not None:
+        known = np.hstack([known, hint])[:, :width]
+    drawn = np.random.RandomState(0).standard_normal((labels.size, width - known.shape[1]))
+    return np.hstack([known, drawn])
 
 
 def null_space(graph: Graph, labels: Integers, n_groups: int) -> spectral.Eigenpairs:

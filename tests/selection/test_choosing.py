@@ -45,7 +45,7 @@ def test_text_marks_the_choices(selection):
 def test_one_eigen_solve_serves_the_whole_range(blobs, monkeypatch):
     wanted = []
     solve = starts.leading
-    monkeypatch.setattr(starts, "leading", lambda graph, n, *rest: wanted.append(n) or solve(graph, n, *rest))
+    monkeypatch.setattr(starts, "leading", lambda graph, n, *a, **k: wanted.append(n) or solve(graph, n, *a, **k))
     select_n_clusters(blobs, range(2, 6), random_state=0)
     assert [n for n in wanted if n > 2] == [6]  # the others order pieces by their second eigenvector
 
