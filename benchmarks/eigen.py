@@ -8,7 +8,9 @@ from tests.reference import dense_paper_run
 
 from afcm import graph, neighbors, starts
 from afcm.alternating import run
+from afcm.eigenbasis import LearningSolver
 from afcm.models.embedded import EmbeddedProblem
+from afcm.spectral import DenseSolver
 from benchmarks.measuring import best_of
 
 SIZES, N_CLUSTERS, SWEEPS = (1000, 2000, 4000), 10, 3
@@ -38,6 +40,23 @@ def main() -> None:
             f"   {difference:.1e}",
             flush=True,
         )
+    many_clusters()
+
+
+def many_clusters(n=1600, n_clusters=64, sweeps=12):
+    """Sweeps that all end in the dense solver, with and without learning the graph's own eigenvectors."""
+    points, _ = make_blobs(n, 16, centers=n_clusters, cluster_std=4.0, random_state=0)
+    built = graph.neighbor_graph(neighbors.nearest(points, 11), 10, kernel="local")
+    memberships = starts.random_memberships(n, n_clusters, np.random.RandomState(0))
+    plain, learning = (best_of(1, dense_sweeps, built, memberships, sweeps, learn) for learn in (False, True))
+    seconds = f"dense solves {plain.seconds:.2f} s, learning {learning.seconds:.2f} s"
+    print(f"{sweeps} sweeps, n = {n}, c = {n_clusters}: {seconds}")
+
+
+def dense_sweeps(built, memberships, sweeps, learn):
+    solver = LearningSolver() if learn else DenseSolver()
+    problem = EmbeddedProblem(built.affinity, None, 10.0 * built.degrees.size, None, solver)
+    return run(problem, problem.with_memberships(memberships), max_iter=sweeps, tol=0.0).history["objective"]
 
 
 if __name__ == "__main__":

@@ -157,3 +157,13 @@ def test_empty_rows_of_similarities_are_filled():
     weights = sp.csr_array(np.array([[0.0, 0.0], [0.2, 0.3]]))
     np.testing.assert_array_equal(graph.without_empty_rows(weights).toarray(), [[1, 1], [0.2, 0.3]])
     np.testing.assert_array_equal(graph.without_empty_rows(weights, np.array([1, 0])).toarray(), [[0, 1], [0.2, 0.3]])
+
+
+@quick
+@given(affinities())
+def test_agreed_weights_are_their_formula(case):
+    _, rng = case
+    directed = rng.random((9, 9)) * (rng.random((9, 9)) < 0.5)
+    found = graph.agreed(sp.csr_array(directed)).toarray()
+    np.testing.assert_allclose(found, ((np.sqrt(directed) + np.sqrt(directed.T)) / 2) ** 2, rtol=1e-12)
+    np.testing.assert_array_equal(found, found.T)

@@ -20,7 +20,7 @@ from afcm.spectral import DenseSolver, Eigenpairs, GraphPlusLowRank, Ritz, colum
 
 Floats = NDArray[np.floating[Any]]
 
-# All eigenvectors cost about as much as so many dense solves for a few: from then on they pay (make bench NAME=basis).
+# All eigenvectors cost about as much as so many dense solves for a few: from then on they pay (make bench NAME=eigen).
 WORTH_BASIS = 5
 # Q has n² entries and costs 10 n³ operations.
 MOST_NODES = 3000
