@@ -3,7 +3,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help venv peers demo test lint bench clean
+.PHONY: help venv peers demo test lint bench study reproduce clean
 
 help:            ## Show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
@@ -40,6 +40,14 @@ lint: $(VENV)/.lint-stamp  ## Style and types
 
 bench: $(VENV)/.bench-stamp  ## Speed and memory against the peers (about ten minutes; NAME="eigen fcm" for some)
 	$(BIN)/python -m benchmarks $(NAME)
+
+DATA ?= ../shared/data
+
+study: $(VENV)/.bench-stamp  ## Quality without labels, docs/label-free.md (about ten minutes; NAME="toys count" for some)
+	$(BIN)/python -m studies $(NAME) --data $(DATA)
+
+reproduce: $(VENV)/.reproduce-stamp  ## The paper's tables and figures beside ours, docs/reproduction (over an hour; ARGS="--only iris" for some)
+	$(BIN)/afcm reproduce --data $(DATA) --out docs/reproduction $(ARGS)
 
 clean:           ## Remove the virtual environment and outputs
 	rm -rf $(VENV) $(VENV)-peers out .pytest_cache .mypy_cache .ruff_cache .hypothesis

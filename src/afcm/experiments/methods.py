@@ -157,6 +157,12 @@ def afcm(bench: Workbench, params: Params, seed: int) -> Fit:
     return Fit(model.fit_prepared(paper_graph(bench, params["n_neighbors"])), {})
 
 
+def afcm_flat(bench: Workbench, params: Params, seed: int) -> Fit:
+    """The same with all weights 1."""
+    model = AFCM.paper(bench.n_clusters, kernel="binary", random_state=seed, **params)
+    return Fit(model.fit_prepared(bench.prepared(("flat", params["n_neighbors"]), model, MANY_FITS)), {})
+
+
 class _AllSweeps(AFCM):
     """AFCM that never stops early."""
 
@@ -228,6 +234,7 @@ RUNNERS: dict[str, Runner] = {
     "FKPS": fkps,
     "FCAG": fcag,
     "AFCM": afcm,
+    "AFCM-flat": afcm_flat,
     "Ablation-1": spectral,
     "Ablation-2": ablation_2,
     "PlainAFCM": plain,
@@ -245,6 +252,8 @@ def sharing(runner: str, params: Params) -> str:
         return f"{params['kernel']}-{params['n_neighbors']}"
     if runner in ("SC", "AFCM", "Ablation-1", "Ablation-2", "AFCM-trace"):
         return f"paper-{params['n_neighbors']}"
+    if runner == "AFCM-flat":
+        return f"flat-{params['n_neighbors']}"
     return "default" if runner in ("AFCM-default", "SC-default") else runner
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from afcm.experiments.record import Row, row_key
 
-EXPERIMENTS = ("table1", "table2", "ours", "toys", "convergence")
+EXPERIMENTS = ("table1", "table2", "flat", "ours", "toys", "convergence")
 # A method that races runs all its grid points with this many seeds, and the others where the mean ACC so far is no more
 # than this many points below the best: rivals have up to 56 grid points, and most are hopeless.
 RACE_SEEDS, RACE_MARGIN = 3, 3.0

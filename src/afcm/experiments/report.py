@@ -93,6 +93,7 @@ def _report(rows: Sequence[Row], cells: Sequence[Cell], shown: dict[str, str], h
         shown["accuracy.png"],
         sections.comparison_section("Table 1", first, "results"),
         sections.comparison_section("Table 2 (ablation)", second, "ablation"),
+        sections.flat_section(tables.flat(cells)),
         sections.remarks_section(first),
         sections.ours_section(tables.ours(cells)),
         overview.toys_section(cells),

@@ -43,6 +43,23 @@ def comparison_section(title: str, comparisons: Sequence[Comparison], source: Ta
     return "\n\n".join(part for part in parts if part)
 
 
+def flat_section(comparisons: Sequence[Comparison]) -> str:
+    """The images once more, every neighbour with the same weight."""
+    title = "## AFCM with a flat kernel (oracle)"
+    if not comparisons:
+        return f"{title}\n\nNot in this run."
+    intro = (
+        "σ = 2 gives neighbours of unit length nearly the same weight, and those of thousands of pixels between 0 and "
+        "1 weights that differ by many powers of ten. The paper does not say how its images were scaled. Here all "
+        "weights are 1; k, λ, start and everything else are the paper's."
+    )
+    lines = [
+        [dataset, *(comparison_text(c) for c in comparisons if c.cell.dataset == dataset)]
+        for dataset in _datasets(comparisons)
+    ]
+    return "\n\n".join([title, intro, table(["data", *METRICS], lines), *grid_points(comparisons)])
+
+
 def marks_table(comparisons: Sequence[Comparison]) -> str:
     """How many cells are reproduced, better and different, per method and metric."""
     methods = _methods(comparisons)

@@ -26,7 +26,7 @@ Verdict = Literal["reproduced", "better", "different"]
 # Orders in which things are shown; what is not named follows in alphabetical order.
 RIVALS = ("FCM", "FCM-ER", "SC", "RSFKM", "CDKM", "FKPS", "FCAG")
 OUR_METHODS = ("AFCM-ours", "SC-ours", "AFCM-default", "SC-default")
-METHODS = (*RIVALS, "Ablation-1", "Ablation-2", "PlainAFCM", "AFCM", *OUR_METHODS)
+METHODS = (*RIVALS, "Ablation-1", "Ablation-2", "PlainAFCM", "AFCM", "AFCM-flat", *OUR_METHODS)
 DATASETS = (*(info.name for info in list_datasets()), "spirals", "rings")
 
 # A result within this many points of the printed mean is reproduced, even where the printed spread is smaller.

@@ -43,6 +43,11 @@ def table2(cells: Sequence[Cell]) -> list[Comparison]:
     return _compared([*ablations, *afcm], "ablation")
 
 
+def flat(cells: Iterable[Cell]) -> list[Comparison]:
+    """AFCM with a flat kernel against the AFCM of the paper's Table 1."""
+    return _compared(_of(cells, "flat"), "results", "AFCM")
+
+
 def ours(cells: Iterable[Cell]) -> list[Comparison]:
     """Our configurations against the AFCM of the paper's Table 1."""
     return _compared(_of(cells, "ours"), "results", "AFCM")
