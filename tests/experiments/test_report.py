@@ -15,11 +15,11 @@ from afcm.experiments import figures
 from afcm.experiments.markdown import comparison_text, params_text, plain, score_text, time_text
 from afcm.experiments.overview import rises, versions_text
 from afcm.experiments.printed import Score, errata
-from afcm.experiments.record import StoreError
+from afcm.experiments.record import Row, StoreError
 from afcm.experiments.report import write_report
-from afcm.experiments.sections import comparison_section, marks_table, remarks_section
+from afcm.experiments.sections import comparison_section, flat_section, marks_table, remarks_section
 from afcm.experiments.summary import summarize
-from afcm.experiments.tables import table1, table2
+from afcm.experiments.tables import flat, table1, table2
 
 from .synthetic import as_printed, row, trace, whole_run
 
@@ -71,7 +71,7 @@ def test_the_header_says_what_was_run(report):
     assert f"{n_rows} runs: {n_rows} ok, 0 failed, 0 skipped" in head
     assert "afcm 0.1.0, numpy 2.4.0" in head
     assert "*Oracle* means chosen with the labels" in head
-    assert "not run: toys." in head
+    assert "not run: flat, toys." in head
 
 
 def test_a_cell_shows_ours_the_papers_the_mark_and_the_errata(report):
@@ -309,3 +309,22 @@ def test_small_pieces_of_markdown():
     assert score_text(Score(-0.001, 0.0)) == "0.00 ± 0.00"
     assert len(plain("x" * 500)) == 200
     assert [time_text(s) for s in (0.2, 60, 3600)] == ["0 s", "1 min 0 s", "1 h 0 min 0 s"]
+
+
+def test_a_flat_kernel_stands_against_the_papers_afcm():
+    rows = [
+        Row(
+            experiment="flat",
+            dataset="orl64x64",
+            method="AFCM-flat",
+            params={"n_neighbors": k, "graph_weight": 1e4},
+            seed=seed,
+            metrics={"ACC": 60.0 + k, "NMI": 80.0, "ARI": 50.0},
+        )
+        for k in (3, 5)
+        for seed in range(2)
+    ]
+    text = flat_section(flat(summarize(rows)))
+    assert "| orl64x64 | 65.00 ± 0.00 / 62.90 ± 2.65 = |" in text
+    assert "k=5, λ=1e4 (of 2)" in text
+    assert "Not in this run." in flat_section([])
