@@ -262,6 +262,7 @@ def test_an_interrupt_ends_all_processes_and_says_how_to_go_on(out):
     stderr = process.communicate(timeout=PATIENCE)[1]  # which ends when the last process that could write has ended
     assert process.returncode == 130
     assert "Traceback" not in stderr
+    assert "SpawnProcess" not in stderr  # the first word of a worker's last ones
     assert f"stopped; the rows so far are in {out}: the same command goes on from there" in stderr
     assert len(read_rows(out / "rows.jsonl")) < 10 + 32 * 3
 
