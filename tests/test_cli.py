@@ -113,17 +113,17 @@ def test_names_come_by_commas_and_by_repetition_in_any_case(out):
     result = reproduce(*options, "--experiment", "Table2,table1", "--seeds", 1, "--jobs", 1, "--out", out)
     assert result.exit_code == 0
     found = {(each.experiment, each.dataset, each.method) for each in read_rows(out / "rows.jsonl")}
-    assert found == {
-        *(("table1", dataset, method) for dataset in ("iris", "usps", "jaffe50") for method in ("FCM", "CDKM")),
-        *(("table2", dataset, "Ablation-1") for dataset in ("iris", "usps")),
-    }
+    assert found == {("table1", "iris", "FCM"), ("table1", "iris", "CDKM"), ("table2", "iris", "Ablation-1")}
+    said = CODES.sub("", result.stderr)
+    assert "skipping usps" in said
+    assert "skipping jaffe50" in said
 
 
 def test_a_missing_data_set_is_said_and_the_others_run(out):
     result = reproduce("--only", "vehicle,iris", "--method", "CDKM", "--seeds", 1, "--jobs", 1, "--out", out)
     assert result.exit_code == 0
     assert "skipping vehicle: data set 'vehicle' not found" in CODES.sub("", result.stderr)
-    assert {each.dataset: each.status for each in read_rows(out / "rows.jsonl")} == {"vehicle": "skipped", "iris": "ok"}
+    assert [each.dataset for each in read_rows(out / "rows.jsonl")] == ["iris"]  # tomorrow vehicle may be there
     assert "data set 'vehicle' not found" in (out / "report.md").read_text(encoding="utf-8")
 
 
@@ -140,6 +140,8 @@ def test_a_folder_with_archives_is_used(out, vehicle):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["--only", ""], "afcm: an option names nothing"),
+        (["--method", "CDKM,"], "afcm: an option names nothing"),
         (["--only", "iris,irsi"], "afcm: data set 'irsi' is unknown; did you mean iris? Known: breast, "),
         (["--method", "FCMER"], "afcm: method 'FCMER' is unknown; did you mean FCM-ER? Known: AFCM, "),
         (["--experiment", "tabel2"], "afcm: experiment 'tabel2' is unknown; did you mean table2? Known: convergence, "),

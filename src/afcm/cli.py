@@ -65,13 +65,17 @@ def reproduce(
 
 
 def split(values: list[str] | None) -> list[str]:
-    """``["a,b", "c"]`` as ``["a", "b", "c"]``."""
-    return [part.strip() for value in values or [] for part in value.split(",") if part.strip()]
+    """``["a,b", "c"]`` as ``["a", "b", "c"]``; an empty name is a mistake, not everything."""
+    parts = [part.strip() for value in values or [] for part in value.split(",")]
+    if not all(parts):
+        raise ValueError("an option names nothing (an empty variable?); leave it out to run everything")
+    return parts
 
 
 def check_data(specs: list[Spec], folder: Path | None, console: Console) -> None:
     """Read every data set before the first run: a wrong file is an error, a missing one will be skipped rows."""
     from afcm.experiments.methods import TOYS
+    from afcm.experiments.runner import one_line
 
     if folder is not None and not folder.is_dir():
         raise ValueError(f"--data {folder} is not a folder")
@@ -79,7 +83,7 @@ def check_data(specs: list[Spec], folder: Path | None, console: Console) -> None
         try:
             load_dataset(name, folder=folder, download=False)
         except DatasetNotFound as error:
-            console.print(escape(f"skipping {name}: {str(error).splitlines()[0]}"), highlight=False, soft_wrap=True)
+            console.print(escape(f"skipping {name}: {one_line(error)}"), highlight=False, soft_wrap=True)
         except DatasetCorrupt as error:
             raise ValueError(str(error)) from error
 

@@ -24,7 +24,7 @@ from afcm.experiments.tables import flat, table1, table2
 from .synthetic import as_printed, row, trace, whole_run
 
 COMMAND = "afcm reproduce --data DATA --out FOLDER"
-CSV_FILES = ["table1.csv", "table2.csv", "ours.csv", "rows-summary.csv"]
+CSV_FILES = ["table1.csv", "table2.csv", "ours.csv", "rows-summary.csv", "timing.csv"]
 
 
 def written(rows, folder, **more):
@@ -214,7 +214,7 @@ def test_a_partial_table_names_the_data_sets_and_methods_it_lacks():
 def test_no_rows_at_all_give_an_empty_report(tmp_path):
     text = written([], tmp_path)
     assert "0 runs: 0 ok" in text
-    assert [parsed(tmp_path / name) for name in CSV_FILES] == [[], [], [], []]
+    assert [parsed(tmp_path / name) for name in CSV_FILES] == [[]] * len(CSV_FILES)
     assert not list(tmp_path.glob("*.png"))
 
 
@@ -254,7 +254,13 @@ def test_the_grid_file_has_every_grid_point_and_one_choice_per_cell(folder):
     assert len(chosen) == len(cells)
     assert sum(int(line["ok"]) for line in lines) == len(whole_run())
     first = lines[0]
-    assert (first["acc"], first["acc_std"], first["seconds"]) == ("88.7300", "0.0000", "0.2500")
+    assert (first["acc"], first["acc_std"]) == ("88.7300", "0.0000")
+
+
+def test_seconds_are_in_a_file_of_their_own(folder):
+    lines = parsed(folder / "timing.csv")
+    assert float(lines[0]["seconds"]) == pytest.approx(0.25 * int(lines[0]["runs"]))
+    assert sum(int(line["runs"]) for line in lines) == len(whole_run())
 
 
 def test_toys_are_listed_and_drawn(tmp_path, monkeypatch):

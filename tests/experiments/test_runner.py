@@ -6,7 +6,6 @@ import multiprocessing
 import os
 import queue
 import random
-import re
 import signal
 import subprocess
 import sys
@@ -83,7 +82,8 @@ def test_rows_are_the_same_from_one_process_and_from_two(tmp_path):
     assert content(one) == content(two)
     assert [each.key for each in one] == [each.key for each in two]  # in the order of the plan
     assert Counter(each.status for each in one)["skipped"] == 4 + 2  # anchors and vehicle
-    assert content(read_rows(tmp_path / "one")) == content(read_rows(tmp_path / "two")) == content(one)
+    kept = {key: value for key, value in content(one).items() if "absent" not in value[3]}
+    assert content(read_rows(tmp_path / "one")) == content(read_rows(tmp_path / "two")) == kept
     assert not multiprocessing.active_children()
 
 
@@ -125,7 +125,7 @@ def test_the_progress_adds_up(path):
     specs = [spec(SIMPLE, RACING, seeds=5), spec(SIMPLE, datasets=["vehicle"], name="ours")]
     rows_of(specs, path, on_plan=plans.append, on_row=lambda row, share: shares.append(share))
     assert len(plans) == 2  # the race has two legs
-    assert len(shares) == len(read_rows(path))
+    assert len(shares) == len(read_rows(path)) + 2  # what is absent is not stored
     assert sum(plans) == pytest.approx(sum(shares))
 
 
@@ -138,7 +138,7 @@ def test_a_failure_is_a_row_and_the_rest_goes_on(path, monkeypatch):
         rows = rows_of([spec(SIMPLE, SPECTRAL)], path)
     by_method = {name: [each for each in rows if each.method == name] for name in ("CDKM", "SC")}
     assert {(each.status, each.reason) for each in by_method["CDKM"]} == {
-        ("failed", "ArithmeticError: seven is not a number")
+        ("failed", "ArithmeticError: seven is not a number of this kind")
     }
     assert all(each.metrics == {} for each in by_method["CDKM"])
     assert {each.status for each in by_method["SC"]} == {"ok"}
@@ -165,7 +165,7 @@ def test_what_does_not_apply_is_skipped(path, monkeypatch):
     monkeypatch.setitem(methods.RUNNERS, "CDKM", never_applies)
     rows = rows_of([spec(SIMPLE, ANCHORS, seeds=1)], path)
     assert [(each.status, each.reason) for each in rows] == [
-        ("skipped", "not for flowers"),
+        ("skipped", "not for flowers or trees"),
         ("ok", ""),
         ("skipped", "n_anchors must lie between n_clusters=3 and 75, above n_neighbors"),
     ]
@@ -347,7 +347,6 @@ def test_a_killed_worker_is_an_error_that_costs_no_row(path, capfd):
 
 
 ARGUMENTS = ["reproduce", "--experiment", "table1", "--only", "iris", "--method", "SC,CDKM,FCM", "--seeds", "3"]
-TIMING = re.compile(r"The fits alone took .* in sum\.")
 
 
 def start(folder, jobs):
@@ -389,9 +388,8 @@ def kill(process, folder):
 
 def report_of(folder):
     text = (folder / "out" / "report.md").read_text(encoding="utf-8")
-    assert TIMING.search(text)
     tables = [(folder / "out" / f"{name}.csv").read_bytes() for name in ("table1", "table2", "ours")]
-    return TIMING.sub("", text).replace("--jobs 1", "--jobs 2"), tables
+    return text.replace("--jobs 1", "--jobs 2"), tables
 
 
 @pytest.mark.slow

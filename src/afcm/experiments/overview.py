@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from math import fsum
 
 from afcm.experiments.markdown import NOTHING, params_text, plain, score_text, table, time_text
 from afcm.experiments.plan import EXPERIMENTS, RACE_MARGIN, RACE_SEEDS
@@ -26,8 +25,7 @@ def header(rows: Sequence[Row], command: str, seconds: float | None) -> str:
     found = {row.experiment for row in rows}
     facts = [
         f"Made by `{command}`" + (f" in {time_text(seconds)}." if seconds is not None else "."),
-        f"{len(rows)} runs: {status['ok']} ok, {status['failed']} failed, {status['skipped']} skipped. "
-        f"The fits alone took {time_text(fsum(row.seconds for row in rows))} in sum.",
+        f"{len(rows)} runs: {status['ok']} ok, {status['failed']} failed, {status['skipped']} skipped.",
         f"Versions: {versions_text(rows)}.",
     ]
     missing = [name for name in EXPERIMENTS if name not in found]

@@ -92,7 +92,7 @@ def chosen_specs(
     kept = [
         replace(
             spec,
-            seeds=spec.seeds if seeds is None else min(seeds, spec.seeds),
+            seeds=spec.seeds if seeds is None or spec.seeds == 1 else seeds,
             datasets=tuple(d for d in spec.datasets if not wanted_data or d in wanted_data),
             methods=tuple(m for m in spec.methods if not wanted_methods or m.name in wanted_methods),
         )

@@ -116,8 +116,10 @@ class RowStore:
         assert self._descriptor is not None
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
+        except BlockingIOError as error:
             raise StoreError(f"{self.path} is being written by another run; wait, or use another --out") from error
+        except OSError:  # a file system without locks
+            return
 
     def append(self, row: Row) -> None:
         """Write one row and see it to the disk; a row that is there already is not written twice."""

@@ -61,6 +61,7 @@ def write_report(rows: Iterable[Row], folder: str | Path, *, command: str, secon
         "table2.csv": tables.comparison_csv(tables.table2(cells)),
         "ours.csv": tables.comparison_csv(tables.ours(cells)),
         "rows-summary.csv": tables.grid_csv(cells),
+        "timing.csv": tables.timing_csv(cells),
     }
     contents = {name: text.encode() for name, text in texts.items()} | pictures
     return [write_atomically(Path(folder) / name, content) for name, content in contents.items()]

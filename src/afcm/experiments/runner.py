@@ -68,17 +68,21 @@ def reproduce(
     on_plan, on_row : callable, optional
         Told the rough cost of what is to be done, and each row with its share of that.
     """
-    specs = list(specs)
-    while pending := [task for task in tasks(specs, store.rows) if task.key not in store.rows]:
+    specs, absent = list(specs), dict[str, Row]()  # what cannot be read today may be there tomorrow: not stored
+    while pending := [task for task in tasks(specs, store.rows) if task.key not in store.rows.keys() | absent.keys()]:
         cost = {task.key: methods.rough_cost(task.dataset, task.runner) for task in pending}
         if on_plan is not None:
             on_plan(sum(cost.values()))
         with closing(rows_of(groups(pending), folder, jobs or cores())) as rows:  # an error here ends the workers too
             for row in rows:
-                store.append(row)
+                if row.details.get("absent"):
+                    absent[row.key] = row
+                else:
+                    store.append(row)
                 if on_row is not None:
                     on_row(row, cost[row.key])
-    return [store.rows[task.key] for task in tasks(specs, store.rows)]
+    found = absent | store.rows
+    return [found[task.key] for task in tasks(specs, store.rows)]
 
 
 def groups(pending: Iterable[Task]) -> list[Group]:
@@ -168,7 +172,7 @@ def group_rows(group: Group, folder: str | None) -> Iterator[Row]:
         bench = workbench(group[0].dataset, folder)
     except DatasetNotFound as error:
         for task in group:
-            yield row_of(task, status="skipped", reason=first_line(error))
+            yield row_of(task, status="skipped", reason=one_line(error), details={"absent": True})
         return
     with threadpool_limits(1):
         for task in group:
@@ -191,9 +195,9 @@ def run(task: Task, bench: Workbench) -> Row:
             model, details = methods.RUNNERS[task.runner](bench, task.params, task.seed)
             seconds = time.perf_counter() - begin - (bench.seconds - shared)
     except NotApplicable as error:
-        return row_of(task, status="skipped", reason=first_line(error))
+        return row_of(task, status="skipped", reason=one_line(error))
     except Exception as error:  # a failure is a result; the run goes on
-        return row_of(task, status="failed", reason=f"{type(error).__name__}: {first_line(error)}")
+        return row_of(task, status="failed", reason=f"{type(error).__name__}: {one_line(error)}")
     names = sorted({warning.category.__name__ for warning in caught})
     details = described(model) | details | ({"warnings": names} if names else {})  # a runner's own words count
     return row_of(task, metrics=scores(bench.y, model.labels_), seconds=round(seconds, 4), details=details)
@@ -237,6 +241,6 @@ def versions() -> dict[str, str]:
     }
 
 
-def first_line(error: BaseException) -> str:
-    """The message without its continuation."""
-    return str(error).splitlines()[0] if str(error) else ""
+def one_line(error: BaseException) -> str:
+    """The message without line breaks."""
+    return " ".join(str(error).split())

@@ -101,6 +101,11 @@ class Cell:
         return sum(point.n_ok + point.n_failed > 0 for point in self.points)
 
     @property
+    def seconds(self) -> float:
+        """Of all ok runs in sum."""
+        return math.fsum(point.seconds * point.n_ok for point in self.points)
+
+    @property
     def oracle(self) -> bool:
         """Whether the labels chose among several grid points."""
         return self.n_tried > 1

@@ -63,9 +63,18 @@ def comparison_csv(comparisons: Iterable[Comparison]) -> str:
 
 def grid_csv(cells: Iterable[Cell]) -> str:
     """One line per grid point of every experiment."""
-    header = ["experiment", "dataset", "method", "params", "chosen", "ok", "failed", "skipped", "missing", "seconds"]
+    header = ["experiment", "dataset", "method", "params", "chosen", "ok", "failed", "skipped", "missing"]
     lines = (_grid_line(cell, point) for cell in cells for point in cell.points)
     return csv_text([*header, *SCORE_COLUMNS], lines)
+
+
+def timing_csv(cells: Iterable[Cell]) -> str:
+    """Seconds of the fits alone, in sum: the only file that another run of the same command does not repeat."""
+    lines = (
+        (cell.experiment, cell.dataset, cell.method, sum(p.n_ok for p in cell.points), f"{cell.seconds:.2f}")
+        for cell in cells
+    )
+    return csv_text(["experiment", "dataset", "method", "runs", "seconds"], lines)
 
 
 def csv_text(header: Sequence[str], lines: Iterable[Sequence[object]]) -> str:
@@ -118,7 +127,7 @@ def _grid_line(cell: Cell, point: GridPoint) -> list[object]:
     names = [cell.experiment, cell.dataset, cell.method, canonical(point.params), _yes(point is cell.best)]
     counts = [point.n_ok, point.n_failed, point.n_skipped, point.n_missing]
     scores = [number for metric in METRICS for number in _numbers(point.scores.get(metric))]
-    return [*names, *counts, f"{point.seconds:.4f}", *scores]
+    return [*names, *counts, *scores]
 
 
 def _numbers(score: Score | None) -> tuple[str, str]:
