@@ -10,14 +10,14 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from afcm import graph as graphs
 from afcm import starts
 from afcm.alternating import Result, either_still, run
-from afcm.diffusion import diffused
 from afcm.estimators import validation
-from afcm.estimators.base import DTYPES, SoftClusterer
+from afcm.estimators.base import DTYPES
+from afcm.estimators.placing import GraphClusterer
 from afcm.exceptions import NoClustersWarning, NotConvergedWarning
 from afcm.graph import Distinct
 from afcm.models.embedded import EmbeddedProblem, EmbeddedState
@@ -33,7 +33,7 @@ CLEAN_CUT = 0.01
 FEATURE_ATTRIBUTES = ("n_features_in_", "feature_names_in_")
 
 
-class AFCM(SoftClusterer):
+class AFCM(GraphClusterer):
     """Adaptive fuzzy c-means with graph embedding: soft clusters of any shape (the paper's Algorithm 1).
 
     Memberships, centres, their fuzziness γ and an embedding Z of the samples are learned together, by lowering
@@ -356,72 +356,11 @@ class AFCM(SoftClusterer):
         dtype = X.dtype if self.affinity != "precomputed" else np.float64
         return embedding.astype(dtype, copy=False), memberships.astype(dtype, copy=False)
 
-    def transform(self, X: Any) -> Any:
-        """Rows of the embedding for new samples, n×c.
-
-        With ``affinity="precomputed"`` X holds the similarities to the fitted samples (n_new × n_samples).
-        """
-        return self._placed(X).astype(self.embedding_.dtype, copy=False)
-
-    def _placed(self, X: Any) -> Any:
-        X = self._validated_new(X, accept_sparse=True)
-        if self.affinity == "precomputed" and X.min() < 0:
-            raise ValueError(f"X holds a negative similarity ({X.min():.6g}); use numbers of at least 0")
-        return self._extension.embed(self._similarity.place(X))
-
-    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Fit, and the embedding of X."""
-        return self.fit(X, y, sample_weight=sample_weight).embedding_
-
-    def predict_proba(self, X: Any) -> Any:
-        """Memberships of new samples, n×c; rows sum to 1. The model is not changed.
-
-        With ``affinity="precomputed"`` X holds the similarities to the fitted samples (n_new × n_samples).
-        """
-        embedding = self._placed(X)
-        memberships = self._extension.memberships_of(embedding)
-        return memberships.astype(self.memberships_.dtype, copy=False)
-
-    def calibrated_memberships(self, X: Any = None) -> Any:
-        """Memberships softened by how mixed a sample's neighbourhood is, n×c; rows sum to 1.
-
-        `memberships_` are what the model learned, and nearly all of them are 0 or 1: they tell labels, not doubt. These
-        are the same after a random walk over the graph (`afcm.diffusion`), and closer to the share of such samples that
-        is labelled rightly. Their largest entry is not always at `labels_`: between clusters the neighbours may
-        outvote the model.
-
-        Parameters
-        ----------
-        X : array (n_new, n_features), optional
-            New samples: the mean over their neighbours. Default: the samples of the fit.
-        """
-        check_is_fitted(self)
-        spread = diffused(self._base, self._extension.memberships)
-        if X is not None:
-            placed = self._similarity.place(self._validated_new(X, accept_sparse=True))
-            spread = self._extension.averaged(placed, spread)
-        elif not isinstance(self._inverse, slice) and (self._inverse < 0).any():
-            raise ValueError("some samples had weight 0 and are not in the graph; give them as X")
-        else:
-            spread = spread[self._inverse]
-        return spread.astype(self.memberships_.dtype, copy=False)
-
     def _merged_advice(self) -> str:
         return "raise graph_weight or n_neighbors, or try init='spectral'"
 
     def _hard_advice(self) -> str:
         return "calibrated_memberships() gives softer ones that tell doubt"
-
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.cluster_centers_.shape[0])
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = self.affinity == "precomputed"
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
 
 
 def soft_assignment(points: Any, masses: Any, centers: Any) -> Any:
