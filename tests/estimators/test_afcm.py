@@ -288,7 +288,7 @@ def test_single_precision_in_single_precision_out():
 
 def test_hard_memberships_are_reported_when_the_data_do_not_ask_for_them(iris):
     X, _ = iris
-    with pytest.warns(HardMembershipsWarning, match=r"graph_weight"):
+    with pytest.warns(HardMembershipsWarning, match=r"calibrated_memberships"):
         model = AFCM(3, graph_weight=1.0, random_state=0).fit(X)
     assert model.membership_state_ == "hard"
     assert model.crispness_ > 0.999
