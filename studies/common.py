@@ -1,0 +1,99 @@
+"""What the studies share: the data sets, scores in percent, tables on the screen and in files."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn import datasets as sk_datasets
+
+from afcm.datasets import DatasetNotFound, load_dataset
+from afcm.datasets.scaling import minmax
+from afcm.metrics import adjusted_rand, clustering_accuracy, normalized_mutual_info
+from afcm.prepared import PreparedGraph
+
+TEN = ("iris", "breast", "vehicle", "usps", "jaffe50", "warppie10p", "olivetti", "orl64x64", "pose07", "pose29")
+SIDE = {
+    "digits": sk_datasets.load_digits,
+    "wine": sk_datasets.load_wine,
+    "breast_cancer": sk_datasets.load_breast_cancer,
+    "iris": sk_datasets.load_iris,
+}
+METRICS = {"ACC": clustering_accuracy, "NMI": normalized_mutual_info, "ARI": adjusted_rand}
+
+
+class Problem(NamedTuple):
+    """Samples and the labels they are judged by."""
+
+    name: str
+    X: Any
+    y: Any
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of classes."""
+        return int(np.unique(self.y).size)
+
+
+def ten(folder: Path | None) -> Iterator[Problem]:
+    """The paper's sets, every feature from 0 to 1; one that is not there is said and left out."""
+    for name in TEN:
+        try:
+            found = load_dataset(name, folder=folder, scale="minmax", download=False)
+        except DatasetNotFound as reason:
+            print(f"{name} left out: {str(reason).splitlines()[0]}", flush=True)
+            continue
+        yield Problem(name, np.ascontiguousarray(found.X, dtype=float), found.y)
+
+
+def standardised(X: Any) -> Any:
+    """Every feature with mean 0 and variance 1; a constant one becomes 0."""
+    spread = X.std(axis=0)
+    return (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+
+
+SCALINGS = {"min-max": minmax, "raw": np.asarray, "standardised": standardised}
+
+
+def side() -> Iterator[Problem]:
+    """Scikit-learn's own sets in three scalings."""
+    for name, load in SIDE.items():
+        X, y = load(return_X_y=True)
+        for scaling, scaled in SCALINGS.items():
+            yield Problem(f"{name} {scaling}", scaled(X), y)
+
+
+def scores(y: Any, labels: Any) -> dict[str, float]:
+    """All metrics in percent."""
+    return {name: 100 * metric(y, labels) for name, metric in METRICS.items()}
+
+
+def start_labels(prepared: PreparedGraph, n_clusters: int, seed: int) -> Any:
+    """Labels before any sweep: k-means on the unit-length rows of the graph's eigenvectors."""
+    _, memberships = prepared.spectral_start(n_clusters, np.random.RandomState(seed))
+    return memberships.argmax(axis=1)[prepared.nodes.inverse]
+
+
+def write_csv(path: Path, rows: Sequence[dict[str, Any]]) -> None:
+    """A file with a line per row, numbers to four digits after the point."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows({key: plain(value) for key, value in row.items()} for row in rows)
+
+
+def plain(value: Any) -> Any:
+    """A number as text that does not change with the last bits."""
+    return f"{value:.4f}" if isinstance(value, float | np.floating) else value
+
+
+def show(columns: Sequence[str], rows: Iterable[Sequence[Any]], digits: int = 1) -> None:
+    """A table on the screen; the first column is to the left."""
+    cells = [list(columns)] + [[f"{v:.{digits}f}" if isinstance(v, float) else str(v) for v in row] for row in rows]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(columns))]
+    for row in cells:
+        texts = [f"{text:>{width}}" for text, width in zip(row, widths, strict=True)]
+        print("  ".join([row[0].ljust(widths[0]), *texts[1:]]), flush=True)
