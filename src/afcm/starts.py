@@ -12,7 +12,7 @@ from sklearn.cluster import KMeans, kmeans_plusplus
 from sklearn.exceptions import ConvergenceWarning
 
 from afcm import components, spectral
-from afcm.graph import Graph, distinct
+from afcm.graph import Graph, distinct, inverse_sqrt, normalized_cut
 
 Floats = NDArray[np.floating[Any]]
 Integers = NDArray[np.intp]
@@ -23,6 +23,8 @@ KMEANS_RESTARTS = 5
 SEED_SAMPLE = 50_000
 # The start needs the right subspace, not its last digits (radians).
 START_ANGLE = 1e-2
+# A start with a normalised cut below this, per cluster, needs no rival; a rival wins with less than this share of it.
+CLEAN, DECISIVE = 1e-3, 0.5
 
 
 def random_memberships(n_samples: int, n_clusters: int, random: np.random.RandomState) -> Floats:
@@ -59,8 +61,10 @@ def spectral_start(
 ) -> tuple[spectral.Eigenpairs, Floats]:
     """Leading eigenvectors of S, and hard memberships from k-means on their rows scaled to length one.
 
-    A graph of at least c components needs neither: its null vectors are known, and joining what is nearest gives
-    the clusters. Else ``solve`` gives the eigenvectors (`leading`, or what remembers them).
+    Where one cluster is tiny, directions mislead: then k-means on the random walk's eigenvectors, in which a small
+    cluster lies far out, is taken if it cuts the graph far better. A graph of at least c components needs none of this:
+    its null vectors are known, and joining what is nearest gives the clusters. Else ``solve`` gives the eigenvectors
+    (`leading`, or what remembers them).
     """
     n_components, labels = graph.components
     if n_components >= n_clusters:
@@ -68,7 +72,14 @@ def spectral_start(
         labels = components.joined(labels, sizes, n_clusters, points, random)
         return null_space(graph, labels, n_clusters), one_hot(labels, n_clusters)
     eigen = solve(n_clusters)
-    return eigen, one_hot(k_means(unit_rows(eigen.vectors), n_clusters, graph.masses, random, n_runs), n_clusters)
+    best = one_hot(k_means(unit_rows(eigen.vectors), n_clusters, graph.masses, random, n_runs), n_clusters)
+    cut = normalized_cut(graph, best)
+    if cut > CLEAN * n_clusters:
+        walk = eigen.vectors * inverse_sqrt(graph.volumes)[:, None]
+        other = one_hot(k_means(walk, n_clusters, graph.masses, random, n_runs), n_clusters)
+        if normalized_cut(graph, other) < DECISIVE * cut:
+            best = other
+    return eigen, best
 
 
 def leading(

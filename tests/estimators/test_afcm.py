@@ -349,3 +349,11 @@ def test_one_cluster_and_as_many_clusters_as_samples(c):
         model = AFCM(c, random_state=0).fit(X)
     assert np.isfinite(model.memberships_).all()
     assert np.unique(model.labels_).size == c
+
+
+def test_a_tiny_cluster_beside_a_large_one_is_found():
+    for seed in range(5):
+        X, y = make_blobs([1000, 30], centers=[[0, 0], [7, 0]], random_state=seed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", AFCMWarning)
+            assert adjusted_rand(y, AFCM(2, random_state=seed).fit(X).labels_) > 0.95
