@@ -274,7 +274,7 @@ def test_our_weight_is_per_sample_and_our_start_the_best_of_so_many(iris, monkey
     for runs in (1, 5):
         params = {"kernel": "local", "n_neighbors": 5, "weight_per_sample": 0.3, "start_runs": runs}
         assert row_of(iris, "AFCM-ours", params).details["graph_weight"] == pytest.approx(45.0)
-    assert asked == [1, 5]
+    assert sorted(set(asked)) == [1, 5]
 
 
 def test_the_cap_of_rsfkm_is_a_quantile_of_distances(iris):
