@@ -24,7 +24,7 @@ SEED_SAMPLE = 50_000
 # The start needs the right subspace, not its last digits (radians).
 START_ANGLE = 1e-2
 # A start with a normalised cut below this, per cluster, needs no rival; a rival wins with less than this share of it.
-CLEAN, DECISIVE = 1e-3, 0.5
+CLEAN, DECISIVE = 1e-3, 0.25
 
 
 def random_memberships(n_samples: int, n_clusters: int, random: np.random.RandomState) -> Floats:
