@@ -63,3 +63,10 @@ def test_samples_of_weight_zero_must_be_given(touching):
     with pytest.raises(ValueError, match="weight 0"):
         model.calibrated_memberships()
     assert model.calibrated_memberships(X[:1]).shape == (1, 2)
+
+
+def test_negative_similarities_are_refused():
+    model = AFCM(2, affinity="precomputed", random_state=0).fit(np.kron(np.eye(2), np.ones((8, 8))))
+    for method in (model.predict_proba, model.transform, model.calibrated_memberships):
+        with pytest.raises(ValueError, match="negative similarity"):
+            method(-np.ones((1, 16)))

@@ -59,3 +59,15 @@ def test_spectral_baseline_counts_merged_samples_with_their_mass(rings):
     model = SpectralBaseline(3, random_state=0).fit_prepared(AFCM(3, n_neighbors=10).prepare(twice))
     assert model.labels_.shape == (len(twice),)
     np.testing.assert_array_equal(model.labels_[:200], model.labels_[len(rings) :])
+
+
+def test_counting_needs_a_graph_that_was_prepared_for_it(rings):
+    assert AFCM("auto", random_state=0).fit_prepared(AFCM("auto").prepare(rings)).n_clusters_ == 3
+    with pytest.raises(ValueError, match="prepare it with 'auto'"):
+        AFCM("auto").fit_prepared(AFCM(3).prepare(rings))
+
+
+def test_spectral_baseline_refuses_samples_that_are_not_in_the_graph(rings):
+    prepared = AFCM(3, n_neighbors=10).prepare(rings, sample_weight=np.r_[0.0, np.ones(len(rings) - 1)])
+    with pytest.raises(ValueError, match="weight 0"):
+        SpectralBaseline(3).fit_prepared(prepared)

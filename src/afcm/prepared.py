@@ -77,6 +77,11 @@ class PreparedGraph:
             self.graph, n_clusters, self.points, random, solve=self.eigenvectors, n_runs=n_runs
         )
 
+    def name_features(self, estimator: Any) -> None:
+        """Tell an estimator what X it was fitted on."""
+        for name, value in self.features.items():
+            setattr(estimator, name, value)
+
     def learn_basis(self) -> None:
         """All eigenvectors of S now, if the graph is small: worth it before dozens of fits."""
         self.dense.learn(self.graph.operator)
@@ -132,10 +137,3 @@ def count_neighbors(points: Any) -> tuple[neighbors.Neighbors, int]:
 def counted_parts(found: neighbors.Neighbors, k: int, masses: Any) -> valleys.Parts:
     """The pieces of the graph of these neighbours."""
     return valleys.parts(agreed_weights(found, k), masses, max(FEWEST_SAMPLES, k // 2))
-
-
-def counted_again(prepared: PreparedGraph) -> valleys.Parts:
-    """The pieces, for a graph that was prepared with a given number of clusters."""
-    if prepared.points is None:
-        return valleys.parts(prepared.graph.affinity, None, FEWEST_SAMPLES)
-    return counted_parts(*count_neighbors(prepared.points), prepared.graph.masses)

@@ -55,15 +55,6 @@ class NeighborSimilarity:
     bandwidth: float
 
     @classmethod
-    def of(
-        cls, points: Any, masses: Floats | None, n_neighbors: int, kernel: str, bandwidth: float
-    ) -> tuple[Self, graphs.Graph]:
-        """The similarity and the graph of these nodes; at most as many neighbours as there are other nodes."""
-        found, k = searched(points, n_neighbors)
-        graph = graphs.neighbor_graph(found, k, kernel=kernel, bandwidth=bandwidth, masses=masses)
-        return cls.among(points, found, k, kernel, bandwidth), graph
-
-    @classmethod
     def among(cls, points: Any, found: neighbors.Neighbors, k: int, kernel: str, bandwidth: float = 1.0) -> Self:
         """The similarity to nodes whose neighbours are known."""
         return cls(points, np.sqrt(found.squared[:, k - 1]), k, kernel, bandwidth)

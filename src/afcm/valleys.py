@@ -54,6 +54,11 @@ class Parts:
         """Number of pieces."""
         return int(self.labels.max(initial=-1)) + 1
 
+    @property
+    def deepest_within(self) -> float:
+        """How near any piece is to being split: the depth of its deepest valley as a share of what chance reaches."""
+        return max((valley.depth / valley.needed for valley in self.within), default=0.0)
+
 
 def parts(weights: Any, masses: Floats | None, least: int) -> Parts:
     """Split a symmetric graph at valleys that are deeper than chance; no piece has less than ``least`` samples.

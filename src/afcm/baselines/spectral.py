@@ -123,8 +123,10 @@ class SpectralBaseline(ClusterMixin, BaseEstimator):
     def fit_prepared(self, prepared: PreparedGraph) -> Self:
         """The same on a graph that is there already (`AFCM.prepare`); its masses count in the clusters."""
         self._check_parameters()
-        for name, value in prepared.features.items():
-            setattr(self, name, value)
+        inverse = prepared.nodes.inverse
+        if not isinstance(inverse, slice) and (inverse < 0).any():
+            raise ValueError("some samples have weight 0 and are not in the graph; SpectralBaseline cannot place them")
+        prepared.name_features(self)
         random = check_random_state(self.random_state)
         self.n_components_ = prepared.graph.components[0]
         embedding = self._embedding(prepared)
@@ -132,8 +134,8 @@ class SpectralBaseline(ClusterMixin, BaseEstimator):
             embedding, prepared.graph.masses, random
         )
         for name in ("labels_", "memberships_"):  # of the nodes: for every sample
-            setattr(self, name, getattr(self, name)[prepared.nodes.inverse])
-        self.embedding_ = embedding[prepared.nodes.inverse]
+            setattr(self, name, getattr(self, name)[inverse])
+        self.embedding_ = embedding[inverse]
         return self
 
     def _check_parameters(self) -> None:

@@ -23,7 +23,7 @@ from afcm.graph import Distinct
 from afcm.models.embedded import EmbeddedProblem, EmbeddedState
 from afcm.models.extension import extension
 from afcm.models.plain import PlainProblem
-from afcm.prepared import GraphSetting, PreparedGraph, counted_again
+from afcm.prepared import GraphSetting, PreparedGraph
 
 # λ by default, per sample: λ has the unit of samples, and the graph counts when it is not small against n/2.
 DEFAULT_GRAPH_WEIGHT = 3.0
@@ -225,8 +225,7 @@ class AFCM(GraphClusterer):
         self._check_parameters()
         self.n_clusters_ = self._chosen(prepared)
         validation.check_enough_samples(self.n_clusters_, prepared.samples.shape[0], prepared.nodes.rows.size)
-        for name, value in prepared.features.items():
-            setattr(self, name, value)
+        prepared.name_features(self)
         problem, starters = self._begin(prepared)
         results = [  # each start is made when it is run and let go, not kept
             run(problem, start(), max_iter=self.max_iter, tol=self.tol, stop=self._stop, callback=self.callback)
@@ -277,13 +276,14 @@ class AFCM(GraphClusterer):
         """The number of clusters; a word if the data have none."""
         if self.n_clusters != "auto":
             return int(self.n_clusters)
-        parts = prepared.parts or counted_again(prepared)
+        parts = prepared.parts
+        if parts is None:
+            raise ValueError("n_clusters='auto', but the graph was prepared for a given number; prepare it with 'auto'")
         if parts.count > 1:
             return parts.count
-        deepest = max((valley.depth / valley.needed for valley in parts.within), default=0.0)
         warnings.warn(
-            f"AFCM: no clusters found, so all samples are one: the deepest valley in their graph has {deepest:.0%} of "
-            "the depth that chance reaches; give n_clusters to split them all the same",
+            "AFCM: no clusters found, so all samples are one: the deepest valley in their graph has "
+            f"{parts.deepest_within:.0%} of the depth that chance reaches; give n_clusters to split them all the same",
             NoClustersWarning,
             stacklevel=4,
         )

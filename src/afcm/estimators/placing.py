@@ -26,13 +26,14 @@ class GraphClusterer(SoftClusterer):
 
         With ``affinity="precomputed"`` X holds the similarities to the fitted samples (n_new × n_samples).
         """
-        return self._placed(X).astype(self.embedding_.dtype, copy=False)
+        return self._extension.embed(self._placed(X)).astype(self.embedding_.dtype, copy=False)
 
     def _placed(self, X: Any) -> Any:
+        """New samples as the graph sees them."""
         X = self._validated_new(X, accept_sparse=True)
         if self.affinity == "precomputed" and X.min() < 0:
             raise ValueError(f"X holds a negative similarity ({X.min():.6g}); use numbers of at least 0")
-        return self._extension.embed(self._similarity.place(X))
+        return self._similarity.place(X)
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit, and the embedding of X."""
@@ -43,8 +44,7 @@ class GraphClusterer(SoftClusterer):
 
         With ``affinity="precomputed"`` X holds the similarities to the fitted samples (n_new × n_samples).
         """
-        embedding = self._placed(X)
-        memberships = self._extension.memberships_of(embedding)
+        memberships = self._extension.memberships_of(self._extension.embed(self._placed(X)))
         return memberships.astype(self.memberships_.dtype, copy=False)
 
     def calibrated_memberships(self, X: Any = None) -> Any:
@@ -63,8 +63,7 @@ class GraphClusterer(SoftClusterer):
         check_is_fitted(self)
         spread = diffused(self._base, self._extension.memberships)
         if X is not None:
-            placed = self._similarity.place(self._validated_new(X, accept_sparse=True))
-            spread = self._extension.averaged(placed, spread)
+            spread = self._extension.averaged(self._placed(X), spread)
         elif not isinstance(self._inverse, slice) and (self._inverse < 0).any():
             raise ValueError("some samples had weight 0 and are not in the graph; give them as X")
         else:

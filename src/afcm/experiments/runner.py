@@ -30,7 +30,7 @@ from afcm.datasets import DatasetNotFound
 from afcm.experiments import methods
 from afcm.experiments.methods import NotApplicable, Workbench
 from afcm.experiments.plan import Spec, Task, tasks
-from afcm.experiments.record import Row, RowStore
+from afcm.experiments.record import METRICS, Row, RowStore
 from afcm.metrics import adjusted_rand, clustering_accuracy, normalized_mutual_info
 
 Group = list[Task]
@@ -219,7 +219,7 @@ def row_of(task: Task, **content: Any) -> Row:
 def scores(truth: Any, labels: Any) -> dict[str, float]:
     """The three metrics of the tables, in percent."""
     found = (clustering_accuracy, normalized_mutual_info, adjusted_rand)
-    return {name: 100 * float(metric(truth, labels)) for name, metric in zip(("ACC", "NMI", "ARI"), found, strict=True)}
+    return {name: 100 * float(metric(truth, labels)) for name, metric in zip(METRICS, found, strict=True)}
 
 
 def described(model: Any) -> dict[str, Any]:

@@ -164,11 +164,8 @@ def recommended(parts: Parts, counts: list[int]) -> tuple[int, str]:
     best = min(counts, key=lambda c: (abs(c - count), c))
     outside = "" if best == count else f"; {count} is not among the numbers asked for, {best} is the nearest"
     if count == 1:
-        deepest = max((valley.depth / valley.needed for valley in parts.within), default=0.0)
-        return (
-            best,
-            f"no clusters: the deepest valley in the graph has {deepest:.0%} of the depth chance reaches{outside}",
-        )
+        share = f"{parts.deepest_within:.0%}"
+        return best, f"no clusters: the deepest valley in the graph has {share} of the depth chance reaches{outside}"
     weakest = min(parts.between, key=lambda valley: valley.depth - valley.needed)
     if math.isinf(weakest.depth):
         return best, f"the neighbour graph falls into {count} pieces{outside}"
