@@ -92,3 +92,10 @@ def test_repeated_samples_and_their_weight_give_the_same_sharpened_graph():
     weighted = AFCM(3).prepare(X, sample_weight=np.where(np.arange(120) < 40, 2.0, 1.0))
     np.testing.assert_array_equal(doubled.graph.affinity.toarray(), weighted.graph.affinity.toarray())
     assert doubled.base is not doubled.graph
+
+
+def test_an_edge_between_strangers_keeps_the_floor(monkeypatch):
+    weights, _ = bridged()
+    monkeypatch.setattr(sharpening, "coherence", lambda vectors, edges, fewest: np.zeros(edges[0].size))
+    after = sharpening.sharpened(normalised(weights), weights, 3, 8).graph
+    np.testing.assert_allclose(after.degrees, sharpening.FLOOR * weights.sum(axis=1), rtol=1e-12)

@@ -12,6 +12,7 @@ from sklearn.datasets import make_blobs, make_moons
 from afcm import valleys
 from afcm.datasets import make_rings, make_spirals
 from afcm.prepared import count_neighbors, counted_parts
+from afcm.similarity import searched
 
 from .strategies import quick
 
@@ -100,3 +101,20 @@ def test_masses_count_as_samples():
     weights = sp.csr_array(sp.block_diag([block, block]))
     assert valleys.parts(weights, None, 5).count == 0
     assert valleys.parts(weights, np.full(8, 2.0), 5).count == 2
+
+
+@quick
+@given(st.integers(0, 2**32 - 1))
+def test_edges_count_once_for_every_pair_of_samples(seed):
+    rng = np.random.default_rng(seed)
+    weights, masses = random_weights(rng, 9), rng.integers(1, 5, 9).astype(float)
+    counted_edges = valleys.with_masses(weights, masses).toarray()
+    np.testing.assert_allclose(counted_edges, weights.toarray() * np.outer(masses, masses), rtol=1e-12)
+
+
+def test_no_piece_is_smaller_than_half_a_neighbour_list(monkeypatch):
+    asked = []
+    monkeypatch.setattr(valleys, "parts", lambda weights, masses, least: asked.append(least))
+    for k in (6, 30):
+        counted_parts(searched(np.random.default_rng(0).random((80, 2)), k)[0], k, None)
+    assert asked == [5, 15]

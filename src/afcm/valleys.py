@@ -73,7 +73,7 @@ def parts(weights: Any, masses: Floats | None, least: int) -> Parts:
         Components with fewer samples are scattered ones and no piece.
     """
     mass = np.ones(weights.shape[0]) if masses is None else masses
-    counted = _with_masses(weights, mass)
+    counted = with_masses(weights, mass)
     unit = float(counted.sum() / mass.sum())
     labels = np.full(mass.size, -1)
     between: list[Valley] = []
@@ -94,7 +94,8 @@ def parts(weights: Any, masses: Floats | None, least: int) -> Parts:
     return Parts(labels, tuple(between), tuple(within))
 
 
-def _with_masses(weights: Any, mass: Floats) -> Any:
+def with_masses(weights: Any, mass: Floats) -> Any:
+    """``m_i w_ij m_j``: the edges between all samples that two nodes stand for."""
     scaled = sp.csr_array(weights, dtype=np.float64, copy=True)
     scaled.data *= np.repeat(mass, np.diff(scaled.indptr)) * mass[scaled.indices]
     return scaled
