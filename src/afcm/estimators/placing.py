@@ -26,7 +26,8 @@ class GraphClusterer(SoftClusterer):
 
         With ``affinity="precomputed"`` X holds the similarities to the fitted samples (n_new × n_samples).
         """
-        return self._extension.embed(self._placed(X)).astype(self.embedding_.dtype, copy=False)
+        placed = self._placed(X)
+        return self._extension.embed(placed).astype(self.embedding_.dtype, copy=False)
 
     def _placed(self, X: Any) -> Any:
         """New samples as the graph sees them."""
@@ -44,7 +45,8 @@ class GraphClusterer(SoftClusterer):
 
         With ``affinity="precomputed"`` X holds the similarities to the fitted samples (n_new × n_samples).
         """
-        memberships = self._extension.memberships_of(self._extension.embed(self._placed(X)))
+        placed = self._placed(X)
+        memberships = self._extension.memberships_of(self._extension.embed(placed))
         return memberships.astype(self.memberships_.dtype, copy=False)
 
     def calibrated_memberships(self, X: Any = None) -> Any:
