@@ -1,0 +1,34 @@
+"""How sure a soft clustering is of each sample."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+# A sample is called ambiguous from here on: its best cluster leads the second by no more than half of the whole.
+AMBIGUOUS = 0.5
+
+
+def ambiguity(memberships: Any) -> NDArray[np.floating[Any]]:
+    """1 minus the lead of the largest membership over the second: 0 for a certain sample, 1 for a tie."""
+    memberships = np.asarray(memberships)
+    if memberships.shape[1] < 2:
+        return np.zeros(memberships.shape[0], dtype=memberships.dtype)
+    second, first = np.partition(memberships, -2, axis=1)[:, -2:].T
+    return np.clip(1 - (first - second), 0, 1)
+
+
+def honest_memberships(model: Any, X: Any = None) -> Any:
+    """The memberships of a fitted model that tell doubt best: calibrated where it has them, else its own.
+
+    Parameters
+    ----------
+    model : fitted clusterer
+    X : array, optional
+        New samples. Default: those of the fit.
+    """
+    if hasattr(model, "calibrated_memberships"):
+        return model.calibrated_memberships(X)
+    return model.memberships_ if X is None else model.predict_proba(X)
