@@ -1,34 +1,21 @@
-"""The command line, ``afcm``."""
+"""``afcm reproduce``."""
 
 from __future__ import annotations
 
-import shlex
-import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-try:
-    import typer
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-except ImportError as missing:  # pragma: no cover - the message is all there is
-    sys.exit(f"the command line needs {missing.name}: pip install 'afcm[cli]'")
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
+from afcm.cli.console import guarded, make_console, say, typed
+from afcm.cli.options import split
 from afcm.datasets import DatasetCorrupt, DatasetNotFound, load_dataset
 from afcm.experiments.plan import EXPERIMENTS, Spec, chosen_specs
 from afcm.experiments.record import Row, RowStore
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
-BAD_INPUT, INTERRUPTED = 2, 130
 
-
-@app.callback()
-def afcm() -> None:
-    """Fuzzy clustering that tunes itself."""
-
-
-@app.command()
 def reproduce(
     *,
     data: Annotated[
@@ -47,29 +34,15 @@ def reproduce(
 
     Rows are kept in OUT/rows.jsonl as they finish. A run that was stopped goes on where it was.
     """
-    console = Console(stderr=True)
-    try:
+    console = make_console()
+    stopped = f"stopped; the rows so far are in {out}: the same command goes on from there"
+    with guarded(console, stopped):
         specs = chosen_specs(split(experiment), split(only), split(method), seeds)
         check_data(specs, data, console)
         with RowStore(out / "rows.jsonl") as store:
             rows = run_with_progress(specs, store, data, jobs, console)
         written = report(rows, out)
-    except (ValueError, OSError, RuntimeError) as error:
-        console.print(f"[red]afcm:[/red] {escape(str(error))}", highlight=False, soft_wrap=True)
-        raise typer.Exit(BAD_INPUT) from error
-    except KeyboardInterrupt as error:
-        message = f"stopped; the rows so far are in {out}: the same command goes on from there"
-        console.print(escape(message), highlight=False, soft_wrap=True)
-        raise typer.Exit(INTERRUPTED) from error
     typer.echo(str(written[0]))
-
-
-def split(values: list[str] | None) -> list[str]:
-    """``["a,b", "c"]`` as ``["a", "b", "c"]``; an empty name is a mistake, not everything."""
-    parts = [part.strip() for value in values or [] for part in value.split(",")]
-    if not all(parts):
-        raise ValueError("an option names nothing (an empty variable?); leave it out to run everything")
-    return parts
 
 
 def check_data(specs: list[Spec], folder: Path | None, console: Console) -> None:
@@ -83,7 +56,7 @@ def check_data(specs: list[Spec], folder: Path | None, console: Console) -> None
         try:
             load_dataset(name, folder=folder, download=False)
         except DatasetNotFound as error:
-            console.print(escape(f"skipping {name}: {one_line(error)}"), highlight=False, soft_wrap=True)
+            say(console, f"skipping {name}: {one_line(error)}")
         except DatasetCorrupt as error:
             raise ValueError(str(error)) from error
 
@@ -116,17 +89,3 @@ def report(rows: list[Row], out: Path) -> list[Path]:
     from afcm.experiments.report import write_report
 
     return write_report(rows, out, command=typed())
-
-
-def typed() -> str:
-    """The command line, without the folder the program lies in."""
-    return shlex.join(["afcm", *sys.argv[1:]])
-
-
-def main() -> Any:
-    """Entry point of ``afcm``."""
-    return app()
-
-
-if __name__ == "__main__":
-    main()

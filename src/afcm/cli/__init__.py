@@ -1,0 +1,56 @@
+"""The command line, ``afcm``: one module a command; `console`, `progress` and `options` are what they share."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+try:
+    import pyarrow  # noqa: F401 - read here, so that a missing one is said once
+    import rich  # noqa: F401
+    import typer
+except ImportError as missing:  # pragma: no cover - the message is all there is
+    sys.exit(f"the command line needs {missing.name}: pip install 'afcm[cli]'")
+
+from afcm.cli.compare import compare
+from afcm.cli.console import interruptible
+from afcm.cli.demo import demo
+from afcm.cli.fit import fit
+from afcm.cli.info import info
+from afcm.cli.predict import predict
+from afcm.cli.reproduce import reproduce
+from afcm.cli.select import select
+
+EXIT_CODES = (
+    "Exit codes: 0 done; 2 the input, an option or a file is at fault (one line on standard error says which, and the "
+    "way out); 130 stopped with Ctrl-C; 143 stopped by SIGTERM; 1 a mistake of ours: please report it. Files appear "
+    "when they are finished: a command that was stopped leaves the old ones."
+)
+
+app = typer.Typer(
+    name="afcm", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, epilog=EXIT_CODES
+)
+for command in (fit, predict, select, compare, info, demo, reproduce):
+    app.command()(command)
+
+
+def show_version(wanted: bool) -> None:
+    """Print the version and stop."""
+    if wanted:
+        from afcm import __version__
+
+        typer.echo(f"afcm {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def afcm(
+    version: bool = typer.Option(False, "--version", callback=show_version, is_eager=True, help="Show the version."),
+) -> None:
+    """Fuzzy clustering that tunes itself."""
+
+
+def main() -> Any:
+    """Entry point of ``afcm``."""
+    with interruptible():
+        return app()

@@ -1,0 +1,6 @@
+"""``python -m afcm.cli``."""
+
+from afcm.cli import main
+
+if __name__ == "__main__":
+    main()

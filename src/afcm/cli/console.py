@@ -1,0 +1,78 @@
+"""What all commands say and how: messages, errors with their exit codes, progress."""
+
+from __future__ import annotations
+
+import shlex
+import signal
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+BAD_INPUT, INTERRUPTED, TERMINATED = 2, 130, 143
+
+
+def make_console() -> Console:
+    """Standard error: standard output is for results."""
+    return Console(stderr=True)
+
+
+def say(console: Console, message: str) -> None:
+    """A line on standard error, as it is."""
+    console.print(escape(message), highlight=False, soft_wrap=True)
+
+
+@contextmanager
+def guarded(console: Console, when_stopped: str = "stopped; nothing was written") -> Iterator[None]:
+    """One line instead of a traceback where the user can do something about it."""
+    try:
+        yield
+    except (ValueError, OSError, RuntimeError, MemoryError, ImportError) as error:
+        text = " ".join(str(error).split()) or type(error).__name__
+        console.print(f"[red]afcm:[/red] {escape(text)}", highlight=False, soft_wrap=True)
+        raise typer.Exit(BAD_INPUT) from error
+    except KeyboardInterrupt as error:
+        say(console, when_stopped)
+        raise typer.Exit(INTERRUPTED) from error
+
+
+@contextmanager
+def told(console: Console) -> Iterator[list[str]]:
+    """Warnings of the package as notes, one line each; also as a list."""
+    notes: list[str] = []
+
+    def note(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+        from afcm.exceptions import AFCMWarning
+
+        if issubclass(category, AFCMWarning):
+            notes.append(str(message))
+            say(console, f"note: {message}")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = note  # type: ignore[assignment]
+        yield notes
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """SIGTERM ends a command as an exception does, so that drafts of files are removed."""
+
+    def stop(_number: int, _frame: Any) -> None:
+        sys.exit(TERMINATED)
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def typed() -> str:
+    """The command line, without the folder the program lies in."""
+    return shlex.join(["afcm", *sys.argv[1:]])

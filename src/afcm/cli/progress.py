@@ -1,0 +1,81 @@
+"""Bars with the time left, on a terminal only."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+# The rate at which memberships come to rest is taken over this many sweeps.
+LOOK_BACK = 5
+
+
+@contextmanager
+def working(console: Console, what: str) -> Iterator[Stages]:
+    """A line that says what is done and for how long; gone at the end."""
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left:"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        yield Stages(progress, progress.add_task(what, total=None))
+
+
+class Stages:
+    """What is done now, and how far it is."""
+
+    def __init__(self, progress: Progress, task: Any) -> None:
+        self._progress, self._task = progress, task
+
+    def begin(self, what: str, total: float | None = None) -> None:
+        """The next stage."""
+        self._progress.reset(self._task, total=total, description=what)
+
+    def advance(self, amount: float = 1.0) -> None:
+        """Part of the stage is done."""
+        self._progress.advance(self._task, amount)
+
+    def sweeps(self, tol: float, max_iter: int, n_runs: int = 1) -> Callable[[Any], None]:
+        """A callback for estimators, to be called after each sweep."""
+        expected = Expected(tol, max_iter, n_runs)
+
+        def look(iteration: Any) -> None:
+            total = expected.total(iteration.index, iteration.change)
+            self._progress.update(self._task, description="sweeps", total=total, completed=expected.done)
+
+        return look
+
+
+class Expected:
+    """How many sweeps there will be: memberships come to rest like a geometric series."""
+
+    def __init__(self, tol: float, max_iter: int, n_runs: int) -> None:
+        self.tol, self.max_iter, self.n_runs = max(tol, 1e-15), max_iter, n_runs
+        self.done, self.runs = 0, 0
+        self._changes: list[float] = []
+
+    def total(self, index: int, change: float) -> float:
+        """Sweeps of all runs, done and to come."""
+        self.done += 1
+        if index == 1 or not self._changes:
+            self.runs, self._changes = self.runs + 1, []
+        self._changes.append(change)
+        this_run = min(index + self._to_come(), self.max_iter)
+        before = self.done - index
+        mean = (before + this_run) / max(self.runs, 1)
+        return before + this_run + mean * max(self.n_runs - self.runs, 0)
+
+    def _to_come(self) -> float:
+        recent = [value for value in self._changes[-LOOK_BACK:] if value > 0]
+        if len(recent) < 2 or recent[-1] <= self.tol:
+            return 0.0 if recent and recent[-1] <= self.tol else float(self.max_iter)
+        rate = (math.log(recent[0]) - math.log(recent[-1])) / (len(recent) - 1)
+        return math.log(recent[-1] / self.tol) / rate if rate > 1e-3 else float(self.max_iter)

@@ -1,0 +1,7 @@
+"""Tables as people keep them: read, look through, prepare for a fit, write. Needs pyarrow (extra ``cli``)."""
+
+from afcm.tabular.columns import Chosen, choose_columns
+from afcm.tabular.reading import TableError, read_table
+from afcm.tabular.writing import with_results, write_table
+
+__all__ = ["Chosen", "TableError", "choose_columns", "read_table", "with_results", "write_table"]

@@ -1,0 +1,171 @@
+"""Which columns of a table to cluster by, and the matrix they make."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from afcm.tabular.errors import TableError
+from afcm.tabular.reading import listed
+
+# Beyond this size squares of distances overflow.
+LARGEST = 1e150
+# A text column with at least this share of numbers is taken for a broken column of numbers.
+MOSTLY_NUMBERS = 0.5
+NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
+NUMERIC = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_decimal)
+# Names that a column of row numbers goes by.
+ID_NAMES = ("id", "index", "idx", "key", "uuid", "row", "rowid", "row_id", "nr", "no", "number", "unnamed: 0", "")
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The columns to cluster by.
+
+    Attributes
+    ----------
+    names : list of str
+    left_out : dict
+        Other columns, and why they are not used.
+    """
+
+    names: list[str]
+    left_out: dict[str, str] = field(default_factory=dict)
+
+
+def choose_columns(
+    table: pa.Table,
+    columns: Sequence[str] = (),
+    *,
+    id: str | None = None,
+    label: str | None = None,
+    drop: Sequence[str] = (),
+    constant: bool = False,
+) -> Chosen:
+    """The columns as named, or all columns of numbers.
+
+    ``id``, ``label`` and ``drop`` are never among them. A column that is named and cannot be used is an error; so is
+    one that mixes numbers and text, or (unless ``constant``) has one value only.
+    """
+    for option, names in (("--columns", columns), ("--id", [id]), ("--label", [label]), ("--drop", drop)):
+        check_known(table, option, [name for name in names if name is not None])
+    kept_out = {name: why for name, why in ((id, "id"), (label, "label")) if name is not None}
+    kept_out |= dict.fromkeys(drop, "dropped")
+    both = [name for name in columns if name in kept_out]
+    if both:
+        raise TableError(f"--columns names {both[0]!r}, which is also the {kept_out[both[0]]} column; name it once")
+    used, left_out = [], dict(kept_out)
+    for name in columns or [name for name in table.column_names if name not in kept_out]:
+        fault = not_numeric(table, name)
+        if fault is None and not columns and is_identifier(table, name):
+            left_out[name] = "an identifier, it seems"
+        elif fault is None:
+            check_values(table, name, constant)
+            used.append(name)
+        elif columns:
+            raise TableError(f"column {name!r} is {fault} and cannot be clustered by; leave it out of --columns")
+        else:
+            left_out[name] = fault
+    if not used:
+        raise TableError(
+            f"no column of numbers is left to cluster by: {explained(left_out)}; name others with --columns"
+        )
+    return Chosen(used, left_out)
+
+
+def explained(left_out: dict[str, str]) -> str:
+    """Columns with the reason they are not used."""
+    return listed([f"{name} ({why})" for name, why in left_out.items()])
+
+
+def check_known(table: pa.Table, option: str, names: Sequence[str]) -> None:
+    """Named columns are there."""
+    for name in names:
+        if name not in table.column_names:
+            raise TableError(f"{option} {name}: there is no such column; the table has {listed(table.column_names)}")
+    if len(set(names)) < len(names):
+        raise TableError(f"{option} names a column twice: {listed(list(names))}")
+
+
+def not_numeric(table: pa.Table, name: str) -> str | None:
+    """Why a column holds no numbers, or None. One that mixes numbers and text is an error."""
+    kind = table.schema.field(name).type
+    if pa.types.is_null(kind):
+        return "empty"
+    if any(of_kind(kind) for of_kind in NUMERIC):
+        return None
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        check_not_mixed(table[name], name)
+        return "text"
+    return str(kind)
+
+
+def check_not_mixed(column: Any, name: str) -> None:
+    """Numbers with a few words between them are a mistake, not text."""
+    numbers = pc.match_substring_regex(column, NUMBER)
+    share = pc.mean(numbers).as_py() or 0.0
+    if MOSTLY_NUMBERS <= share < 1:
+        row = pc.index(numbers, False).as_py()
+        raise TableError(
+            f"column {name!r} mixes numbers and text: row {row + 1} holds {column[row].as_py()[:40]!r}; correct or "
+            f"empty the field, or leave the column out with --drop {name}"
+        )
+
+
+def check_values(table: pa.Table, name: str, constant: bool) -> None:
+    """Finite, not too large, more than one of them (unless ``constant``)."""
+    column = table[name]
+    if not pa.types.is_floating(column.type):
+        column = column.cast(pa.float64())
+    extremes = pc.min_max(column).as_py()
+    low, high = extremes["min"], extremes["max"]
+    if low is None and constant:
+        return
+    if low is None:
+        raise TableError(f"column {name!r} has no value at all; leave it out with --drop {name}")
+    if not (abs(low) <= LARGEST and abs(high) <= LARGEST):
+        worst = low if not abs(low) <= LARGEST else high
+        row = pc.index(column, pa.scalar(worst, column.type)).as_py()
+        raise TableError(
+            f"column {name!r} holds {worst:.6g} in row {row + 1}: squared distances overflow; correct the field, "
+            f"change the unit, or leave the column out with --drop {name}"
+        )
+    if low == high and not constant:
+        raise TableError(
+            f"column {name!r} has one value only ({low:.6g}) and cannot tell samples apart; leave it out with "
+            f"--drop {name}"
+        )
+
+
+def is_identifier(table: pa.Table, name: str) -> bool:
+    """A column of different whole numbers that is called like one of row numbers."""
+    column = table[name]
+    named_so = name.strip().lower() in ID_NAMES or name.lower().endswith("_id")
+    return bool(named_so and pa.types.is_integer(column.type) and pc.count_distinct(column).as_py() == table.num_rows)
+
+
+def matrix(table: pa.Table, names: Sequence[str]) -> NDArray[np.float64]:
+    """The columns as a matrix of floats, a row per sample; missing values are NaN."""
+    X = np.empty((table.num_rows, len(names)))
+    for j, name in enumerate(names):
+        start = 0
+        for chunk in table[name].chunks:
+            X[start : start + len(chunk), j] = chunk.cast(pa.float64()).to_numpy(zero_copy_only=False)
+            start += len(chunk)
+    return X
+
+
+def first_missing(X: NDArray[np.float64]) -> tuple[int, int] | None:
+    """Row and column of the first missing value."""
+    for start in range(0, X.shape[0], 1 << 16):
+        block = np.isnan(X[start : start + (1 << 16)])
+        if block.any():
+            row, column = np.argwhere(block)[0]
+            return start + int(row), int(column)
+    return None

@@ -1,0 +1,157 @@
+"""CSV and TSV files by pyarrow's reader, and in which row they are broken."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+import pyarrow.csv as arrow_csv
+
+from afcm.tabular.errors import TableError
+
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+# Words that stand for a missing value, besides an empty field.
+MISSING = ["", "#N/A", "N/A", "n/a", "NA", "<NA>", "NaN", "nan", "-NaN", "-nan", "NULL", "null", "None", "?"]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a text file is written; None: found out."""
+
+    delimiter: str | None = None
+    encoding: str = "utf-8"
+    header: bool | None = None
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A file or standard input, under the name that messages use, and how text in it is written."""
+
+    content: BinaryIO | Path
+    name: str
+    layout: Layout
+
+    def again(self) -> Any:
+        """Something that can be read more than once: the path, or all that came from standard input."""
+        return self.content if isinstance(self.content, Path) else pa.py_buffer(self.content.read())
+
+    def stream(self) -> BinaryIO:
+        """For readers that jump about."""
+        return open(self.content, "rb") if isinstance(self.content, Path) else io.BytesIO(self.content.read())
+
+
+def read_delimited(file: Opened, delimiter: str) -> pa.Table:
+    """The table of a text file; types of the columns by their values."""
+    name, layout = file.name, file.layout
+    delimiter = layout.delimiter or delimiter
+    if len(delimiter) != 1:
+        raise TableError(f"--delimiter {delimiter!r} must be one character")
+    source = file.again()  # a broken file is read twice: the second time for the number of the row
+    check_start(head_of(source), name, layout, delimiter)
+    try:
+        table = parsed(source, layout, delimiter)
+    except pa.ArrowInvalid:
+        check_rows(source, name, layout, delimiter)
+        raise
+    except (LookupError, UnicodeError) as error:
+        raise encoding_error(name, layout, str(error)) from error
+    return checked_text(table, name, layout)
+
+
+def head_of(source: Any) -> bytes:
+    """The first bytes, decompressed."""
+    with pa.input_stream(source) as stream:
+        return stream.read(1 << 16)
+
+
+def check_start(head: bytes, name: str, layout: Layout, delimiter: str) -> None:
+    """Encoding, delimiter and header, as far as the first line tells."""
+    if head.startswith(UTF_16) and layout.encoding == "utf-8":
+        raise TableError(f"{name} is UTF-16 text; use --encoding utf-16")
+    if head.startswith(b"PAR1"):
+        raise TableError(f"{name} is a Parquet file; use --format parquet")
+    try:
+        text = head.decode(layout.encoding, errors="replace").lstrip("\ufeff")
+    except (LookupError, UnicodeError) as error:
+        raise encoding_error(name, layout, str(error)) from error
+    if not text.strip():
+        raise TableError(f"{name} is empty; give a line of names and a line per sample")
+    first = text.splitlines()[0]
+    others = [other for other in (";", "\t", "|", ",") if other in first]
+    if delimiter not in first and others and layout.delimiter is None:
+        raise TableError(f"{name} seems to be separated by {others[0]!r}; use --delimiter {shown(others[0])}")
+    fields = [field.strip().strip('"') for field in first.split(delimiter)]
+    if layout.header is None and all(map(is_number, fields)):
+        raise TableError(
+            f"{name} begins with numbers ({first[:40]}) where names of columns should be; use --no-header (or --header "
+            "if these are names)"
+        )
+
+
+def shown(character: str) -> str:
+    """A delimiter as one would type it."""
+    return "$'\\t'" if character == "\t" else f"'{character}'"
+
+
+def is_number(text: str) -> bool:
+    """Would a float be read from this?"""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def parsed(source: Any, layout: Layout, delimiter: str, on_broken_row: Any = None) -> pa.Table:
+    """pyarrow's reader; one thread if rows are to be counted."""
+    with pa.input_stream(source) as stream:
+        return arrow_csv.read_csv(
+            stream,
+            read_options=arrow_csv.ReadOptions(
+                encoding=layout.encoding,
+                autogenerate_column_names=layout.header is False,
+                use_threads=on_broken_row is None,
+            ),
+            parse_options=arrow_csv.ParseOptions(
+                delimiter=delimiter, newlines_in_values=True, invalid_row_handler=on_broken_row
+            ),
+            convert_options=arrow_csv.ConvertOptions(null_values=MISSING, strings_can_be_null=True),
+        )
+
+
+def check_rows(source: Any, name: str, layout: Layout, delimiter: str) -> None:
+    """Find the first row with too many or too few fields, and say so."""
+    broken: list[Any] = []
+
+    def note(row: Any) -> str:
+        broken.append(row)
+        return "skip"
+
+    parsed(source, layout, delimiter, note)
+    if broken:
+        row, before = broken[0], 0 if layout.header is False else 1
+        raise TableError(
+            f"{name}: row {row.number - before} has {row.actual_columns} fields where the "
+            f"{'first row' if layout.header is False else 'header'} has {row.expected_columns} "
+            f"({row.text[:60]!r}); repair the row, or give the right --delimiter"
+        )
+
+
+def checked_text(table: pa.Table, name: str, layout: Layout) -> pa.Table:
+    """Text that is not in the encoding shows as bytes, or in the names."""
+    try:
+        names = table.column_names
+    except UnicodeError as error:
+        raise encoding_error(name, layout, "the names of the columns") from error
+    for place, kind in enumerate(table.schema.types):
+        if pa.types.is_binary(kind):
+            raise encoding_error(name, layout, f"column {place + 1} ({names[place]!r})")
+    return table
+
+
+def encoding_error(name: str, layout: Layout, where: str) -> TableError:
+    """One sentence for all of them."""
+    return TableError(f"{name} is not {layout.encoding} text: {where}; use --encoding, for example latin-1 or cp1252")

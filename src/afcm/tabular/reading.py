@@ -1,0 +1,195 @@
+"""From a file, or standard input, to a pyarrow table."""
+
+from __future__ import annotations
+
+import sys
+import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import pyarrow as pa
+
+from afcm.tabular.delimited import Layout, Opened, read_delimited
+from afcm.tabular.errors import TableError
+
+__all__ = ["FORMATS", "Layout", "TableError", "read_table"]
+
+STANDARD_INPUT = "-"
+COMPRESSED = (".gz", ".bz2", ".zst", ".lz4")
+# An archive that says it holds more than this many times its own size is not read.
+MOST_INFLATED = 1000
+# What NumPy raises for a file that is none of its own.
+UNREADABLE = (ValueError, OSError, EOFError, KeyError, AttributeError, zipfile.BadZipFile, zlib.error)
+
+
+def read_table(source: str | Path, *, format: str | None = None, layout: Layout | None = None) -> pa.Table:
+    """Read a table.
+
+    Parameters
+    ----------
+    source : path, or ``"-"`` for standard input
+    format : {"csv", "tsv", "parquet", "npy", "npz"}, optional
+        Default: by the ending; CSV for standard input.
+    layout : Layout, optional
+        Delimiter, encoding and header of a CSV or TSV file.
+    """
+    name = "standard input" if str(source) == STANDARD_INPUT else str(source)
+    content, read = opened(source), reader(source, format)
+    try:
+        table = read(Opened(content, name, layout or Layout()))
+    except (pa.ArrowException, EOFError) as error:
+        raise unreadable(name, format_of(source, format), error) from error
+    check_names(table, name)
+    if table.num_rows == 0:
+        raise TableError(f"{name} has no rows (columns: {listed(table.column_names)}); give at least two samples")
+    return table
+
+
+def format_of(source: str | Path, format: str | None) -> str:
+    """The format as given, or by the ending."""
+    if format is not None:
+        return format
+    if str(source) == STANDARD_INPUT:
+        return "csv"
+    suffixes = [suffix.lower() for suffix in Path(source).suffixes]
+    while suffixes and suffixes[-1] in COMPRESSED:
+        suffixes.pop()
+    return suffixes[-1][1:] if suffixes else ""
+
+
+def reader(source: str | Path, format: str | None) -> Callable[[Opened], pa.Table]:
+    """What reads this format."""
+    ending = format_of(source, format)
+    if ending not in FORMATS:
+        raise TableError(
+            f"{source}: cannot tell the format from the ending {ending!r}; use --format with one of "
+            f"{', '.join(FORMATS)}"
+        )
+    return FORMATS[ending]
+
+
+def opened(source: str | Path) -> BinaryIO | Path:
+    """Standard input as bytes, or a path that is there."""
+    if str(source) == STANDARD_INPUT:
+        return sys.stdin.buffer
+    path = Path(source)
+    if path.is_dir():
+        raise TableError(f"{path} is a folder; give a file")
+    if not path.exists():
+        raise TableError(f"{path} does not exist")
+    return path
+
+
+def check_names(table: pa.Table, name: str) -> None:
+    """Every column has one name of its own."""
+    twice = [column for column, times in Counter(table.column_names).items() if times > 1]
+    if twice:
+        places = [str(i + 1) for i, column in enumerate(table.column_names) if column == twice[0]]
+        raise TableError(
+            f"{name}: the name {twice[0]!r} is used by columns {', '.join(places)}; rename all but one of them"
+        )
+
+
+def read_csv(file: Opened) -> pa.Table:
+    """Comma-separated, unless the layout says otherwise."""
+    return read_delimited(file, ",")
+
+
+def read_tsv(file: Opened) -> pa.Table:
+    """Tab-separated, unless the layout says otherwise."""
+    return read_delimited(file, "\t")
+
+
+def read_parquet(file: Opened) -> pa.Table:
+    """Parquet; the file's own names and types."""
+    import pyarrow.parquet as pq
+
+    return pq.read_table(file.again())
+
+
+def read_npy(file: Opened) -> pa.Table:
+    """One array of samples as rows; columns are called x0, x1, …"""
+    try:
+        mapped = isinstance(file.content, Path)
+        array = np.load(
+            file.content if mapped else file.stream(), allow_pickle=False, mmap_mode="r" if mapped else None
+        )
+    except UNREADABLE as error:
+        raise unreadable(file.name, "npy", error) from error
+    if not isinstance(array, np.ndarray):
+        raise TableError(f"{file.name} is an archive of arrays, not one array; name it .npz")
+    return from_array(array, file.name)
+
+
+def read_npz(file: Opened) -> pa.Table:
+    """The array ``X`` of an archive, or its only one."""
+    try:
+        with file.stream() as stream, np.load(stream, allow_pickle=False) as arrays:
+            check_inflation(arrays.zip, file.name)
+            array = arrays[chosen_array(arrays.files, file.name)]
+    except TableError:
+        raise
+    except UNREADABLE as error:
+        raise unreadable(file.name, "npz", error) from error
+    return from_array(array, file.name)
+
+
+def chosen_array(names: list[str], file_name: str) -> str:
+    """X, or the only one."""
+    if "X" in names:
+        return "X"
+    if len(names) != 1:
+        raise TableError(f"{file_name} holds the arrays {listed(names)}; call the samples X")
+    return names[0]
+
+
+def check_inflation(archive: Any, name: str) -> None:
+    """No archive bombs."""
+    packed = sum(entry.compress_size for entry in archive.infolist())
+    inflated = sum(entry.file_size for entry in archive.infolist())
+    if inflated > MOST_INFLATED * max(packed, 1):
+        raise TableError(
+            f"{name} would grow from {packed} to {inflated} bytes; save it again with numpy.savez if it is yours"
+        )
+
+
+def from_array(array: Any, name: str) -> pa.Table:
+    """Columns x0, x1, … of a two-dimensional array of numbers."""
+    if array.ndim != 2 or array.dtype.kind not in "fiub":
+        raise TableError(
+            f"{name} holds an array of shape {array.shape} and type {array.dtype}; give a matrix of numbers with a row "
+            "per sample"
+        )
+    columns = [np.ascontiguousarray(array[:, j]) for j in range(array.shape[1])]
+    return pa.table({f"x{j}": pa.array(column) for j, column in enumerate(columns)})
+
+
+FORMATS: dict[str, Callable[[Opened], pa.Table]] = {
+    "csv": read_csv,
+    "tsv": read_tsv,
+    "parquet": read_parquet,
+    "npy": read_npy,
+    "npz": read_npz,
+}
+
+
+def unreadable(name: str, format: str, error: BaseException) -> TableError:
+    """One sentence for all that a library may say."""
+    said = "it holds Python objects" if "pickle" in str(error) else one_line(error)
+    return TableError(f"{name} cannot be read as {format}: {said}; is it complete, and the right --format?")
+
+
+def one_line(error: BaseException) -> str:
+    """The message of an error, on one line and not endless."""
+    text = " ".join(str(error).split())
+    return text if len(text) <= 200 else text[:197] + "…"
+
+
+def listed(names: list[str], most: int = 8) -> str:
+    """Names with commas, not more than a few of them."""
+    rest = len(names) - most
+    return ", ".join(map(str, names[:most])) + (f" and {rest} more" if rest > 0 else "")

@@ -1,0 +1,116 @@
+"""Tables from files: every format gives the same table; what is broken is said in one line with the way out."""
+
+from __future__ import annotations
+
+import gzip
+import io
+
+import numpy as np
+import pytest
+
+pytest.importorskip("pyarrow")
+pytest.importorskip("typer")
+from rich.console import Console
+
+from afcm.cli.options import Missing
+from afcm.cli.samples import Source, Wanted, load
+from afcm.tabular import TableError, choose_columns, read_table
+from afcm.tabular.columns import matrix
+from afcm.tabular.delimited import Layout
+from tests.tabular.files import BROKEN, NAMES, csv_bytes, iris, npy_bytes, npz_bytes, parquet_bytes
+
+
+@pytest.fixture
+def written(tmp_path):
+    def write(name, content):
+        path = tmp_path / name
+        path.write_bytes(content)
+        return path
+
+    return write
+
+
+def features(table):
+    return matrix(table, list(NAMES))
+
+
+FULL = {
+    "a.csv": csv_bytes(),
+    "a.tsv": csv_bytes("\t"),
+    "a.csv.gz": gzip.compress(csv_bytes()),
+    "a.parquet": parquet_bytes(),
+    "bom.csv": b"\xef\xbb\xbf" + csv_bytes(),
+    "dos.csv": csv_bytes().replace(b"\n", b"\r\n"),
+    "gaps.csv": csv_bytes().replace(b"\n", b"\n\n"),
+}
+
+
+@pytest.mark.parametrize("name", FULL)
+def test_every_format_gives_the_same_table(written, name):
+    table = read_table(written(name, FULL[name]))
+    assert table.column_names == iris().column_names
+    assert np.array_equal(features(table), features(iris()))
+    assert table["species"].to_pylist() == iris()["species"].to_pylist()
+
+
+@pytest.mark.parametrize("name", ["a.npy", "a.npz", "one.npz"])
+def test_arrays(written, name):
+    X = features(iris())
+    content = {"a.npy": npy_bytes(X), "a.npz": npz_bytes(X=X, y=np.arange(150)), "one.npz": npz_bytes(data=X)}[name]
+    table = read_table(written(name, content))
+    assert table.column_names == ["x0", "x1", "x2", "x3"]
+    assert np.array_equal(matrix(table, table.column_names), X)
+
+
+@pytest.mark.parametrize(("format", "content"), [("csv", csv_bytes()), ("parquet", parquet_bytes())])
+def test_standard_input(monkeypatch, format, content):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+    assert np.array_equal(features(read_table("-", format=format)), features(iris()))
+
+
+def test_a_broken_row_of_standard_input_is_named_too(monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"a,b\n1,2\n3\n")))
+    with pytest.raises(TableError, match="standard input: row 2 has 1 fields"):
+        read_table("-")
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_what_is_wrong_is_said_with_its_place_and_the_way_out(written, name):
+    content, expected = BROKEN[name]
+    with pytest.raises(TableError) as caught:
+        load(Source(str(written(name, content))), Wanted([], [], None, None), Missing.error, Console(quiet=True))
+    assert "\n" not in str(caught.value)
+    for words in expected:
+        assert words in str(caught.value)
+
+
+def test_a_layout_can_be_given(written):
+    odd = written("odd.txt", "1|ö\n2|ü\n".encode("latin-1"))
+    table = read_table(odd, format="csv", layout=Layout("|", "latin-1", header=False))
+    assert table.column_names == ["f0", "f1"]
+    assert table["f1"].to_pylist() == ["ö", "ü"]
+    numbered = read_table(written("years.csv", b"2019,2020\n1,2\n3,4\n"), layout=Layout(header=True))
+    assert numbered.column_names == ["2019", "2020"]
+    with pytest.raises(TableError, match="--delimiter ', ' must be one character"):
+        read_table(odd, format="csv", layout=Layout(", "))
+    with pytest.raises(TableError, match="not klingon text"):
+        read_table(odd, format="csv", layout=Layout(encoding="klingon"))
+
+
+def test_integers_that_turn_into_decimals_late_are_numbers(written):
+    table = read_table(written("late.csv", b"a\n" + b"1\n" * 600_000 + b"1.5\n"))
+    assert matrix(table, ["a"])[-1, 0] == 1.5
+
+
+def test_files_that_are_not_there(tmp_path):
+    with pytest.raises(TableError, match="does not exist"):
+        read_table(tmp_path / "none.csv")
+    with pytest.raises(TableError, match="is a folder"):
+        read_table(tmp_path)
+
+
+def test_ten_thousand_columns(written):
+    X = np.arange(30_000).reshape(3, 10_000)
+    lines = [",".join(f"g{j}" for j in range(10_000))] + [",".join(map(str, row)) for row in X]
+    table = read_table(written("wide.csv", "\n".join(lines).encode()))
+    assert np.array_equal(matrix(table, choose_columns(table).names), X)

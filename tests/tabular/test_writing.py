@@ -1,0 +1,90 @@
+"""Tables with results: what is added, and that a file is whole or not there."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+pytest.importorskip("pyarrow")
+import pyarrow as pa
+
+from afcm.tabular import TableError, read_table, with_results, write_table
+from tests.tabular.files import iris
+
+MEMBERSHIPS = np.array([[0.25, 0.75], [1.0, 0.0]])
+
+
+@pytest.fixture
+def table():
+    return pa.table({"id": ["a", "b"], "x": [1.0, 2.0]})
+
+
+def test_columns_are_added(table):
+    result, names = with_results(table, [1, 0], MEMBERSHIPS, np.array([0.5, 0.0]))
+    assert names == ["label", "membership_0", "membership_1", "ambiguity"]
+    assert result.to_pylist()[0] == {
+        "id": "a",
+        "x": 1.0,
+        "label": 1,
+        "membership_0": 0.25,
+        "membership_1": 0.75,
+        "ambiguity": 0.5,
+    }
+
+
+def test_taken_names_are_avoided_together(table):
+    table = table.rename_columns(["label", "x"])
+    result, names = with_results(table, [1, 0], MEMBERSHIPS, np.zeros(2))
+    assert names == ["afcm_label", "afcm_membership_0", "afcm_membership_1", "afcm_ambiguity"]
+    again, names = with_results(result, [1, 0], MEMBERSHIPS, np.zeros(2))
+    assert names[0] == "afcm_afcm_label"
+    assert again.num_columns == 10
+
+
+def test_rows_that_were_not_clustered_have_no_values(table):
+    result, _ = with_results(table, [1], MEMBERSHIPS[:1], np.zeros(1), rows=np.array([1]))
+    assert result["label"].to_pylist() == [None, 1]
+    assert result["membership_1"].to_pylist() == [None, 0.75]
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet"])
+def test_what_is_written_is_read_again(tmp_path, ending):
+    path = tmp_path / f"iris.{ending}"
+    write_table(iris(), path)
+    assert read_table(path).equals(iris())
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]
+
+
+def test_json_lines(tmp_path):
+    path = tmp_path / "a.jsonl"
+    write_table(pa.table({"x": [1.5, float("nan")], "é": ["ü", None]}), path)
+    assert [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] == [
+        {"x": 1.5, "é": "ü"},
+        {"x": None, "é": None},
+    ]
+
+
+def test_nested_columns_become_text_in_csv(tmp_path):
+    write_table(pa.table({"a": [[1, 2], None]}), tmp_path / "a.csv")
+    assert (tmp_path / "a.csv").read_text().splitlines() == ['"a"', '"[1, 2]"', ""]
+
+
+def test_unknown_endings(table, tmp_path):
+    with pytest.raises(TableError, match=r"cannot write the ending '.xlsx'; use one of .csv"):
+        write_table(table, tmp_path / "a.xlsx")
+
+
+def test_an_interrupt_leaves_the_old_file_and_nothing_else(table, tmp_path, monkeypatch):
+    path = tmp_path / "a.csv"
+    path.write_text("old")
+
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pyarrow.csv.write_csv", stop)
+    with pytest.raises(KeyboardInterrupt):
+        write_table(table, path)
+    assert path.read_text() == "old"
+    assert [file.name for file in tmp_path.iterdir()] == ["a.csv"]
