@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 
 # Okabe and Ito, without black: https://jfly.uni-koeln.de/color/
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442")
+# Nine of each, which has no divisor in common with seven: colour and shape together repeat late.
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
+HATCHES = ("", "//", "..", "\\\\", "xx", "--", "++", "oo", "||")
 
 
 def cluster_colors(n_clusters: int) -> list[str]:
@@ -22,7 +25,7 @@ def as_rgb(colors: list[str]) -> NDArray[np.float64]:
 
 
 def mixed(memberships: Any, colors: list[str]) -> NDArray[np.float64]:
-    """The clusters' colours mixed as the memberships say, n×3 (in squares of the values, so that mixtures stay bright)."""
+    """The clusters' colours mixed as the memberships say, n×3 (as squares, so that mixtures stay bright)."""
     return np.sqrt(np.clip(np.asarray(memberships, dtype=np.float64) @ as_rgb(colors) ** 2, 0, 1))
 
 
@@ -33,3 +36,13 @@ def opacity(memberships: Any, least: float = 0.15) -> NDArray[np.float64]:
     if floor == 1:
         return np.ones(memberships.shape[0])
     return least + (1 - least) * np.clip((memberships.max(axis=1) - floor) / (1 - floor), 0, 1)
+
+
+def marker(cluster: int) -> str:
+    """A marker that tells a cluster apart where colour does not; with the colours it repeats after 63 clusters."""
+    return MARKERS[cluster % len(MARKERS)]
+
+
+def hatch(cluster: int) -> str:
+    """The same for areas."""
+    return HATCHES[cluster % len(HATCHES)]

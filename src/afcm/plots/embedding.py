@@ -1,0 +1,90 @@
+"""Samples in the plane, coloured by their memberships."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+from afcm.plots.common import Display, counted, fitted_model, shown_memberships, title
+from afcm.plots.layout import draw_samples, jittered, layout_of, number_clusters
+
+
+@dataclass(eq=False, repr=False)
+class EmbeddingDisplay(Display):
+    """Samples in the learned embedding: colours mixed by membership, paler where less certain.
+
+    Parameters
+    ----------
+    positions : array (n_samples, 2)
+        Any will do, those of UMAP for example.
+    memberships : array (n_samples, n_clusters)
+    axis_names : pair of str, optional
+    jitter : float, default=0.0
+        Points are moved by about this share of the spread when they are drawn. ``positions`` stay as they are.
+    note : str, optional
+        A second line for the title.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib axes and figure
+        Of the last `plot`.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from sklearn.datasets import load_iris
+    >>> from afcm import AFCM
+    >>> from afcm.plots import EmbeddingDisplay
+    >>> model = AFCM(3, random_state=0).fit(load_iris().data)
+    >>> display = EmbeddingDisplay.from_estimator(model, calibrated=True, ax=Figure().subplots())
+    >>> display.positions.shape
+    (150, 2)
+    """
+
+    positions: Any
+    memberships: Any
+    axis_names: tuple[str, str] = ("", "")
+    jitter: float = 0.0
+    note: str = ""
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any = None, *, ax: Any = None, calibrated: bool = False, jitter: float | None = None
+    ) -> Self:
+        """Draw a fitted clusterer.
+
+        Parameters
+        ----------
+        estimator : fitted clusterer, or a pipeline that ends in one
+            A model with ``embedding_`` is shown in the two directions in which that spreads most, any other on
+            the principal components of X (as its pipeline prepares it).
+        X : array (n_samples, n_features), optional
+            Samples to show. Default: those of the fit; a model without an embedding needs them.
+        ax : matplotlib axes, optional
+            Default: a new figure.
+        calibrated : bool, default=False
+            Show the memberships that tell doubt best (`afcm.doubt.honest_memberships`) instead of the model's.
+        jitter : float, optional
+            Default: 0.02 in an embedding, whose clusters are often single points, else 0.
+
+        Returns
+        -------
+        EmbeddingDisplay
+        """
+        model, X = fitted_model(estimator, X)
+        memberships, note = shown_memberships(model, X, calibrated)
+        points, names, jitter = layout_of(model, X, jitter)
+        display = cls(points, memberships, names, jitter, note)
+        display.plot(ax)
+        return display
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw, on ``ax`` or in a new figure; returns the axes."""
+        ax = self._on(ax, (6, 5))
+        points = jittered(self.positions, self.jitter)
+        draw_samples(ax, points, self.memberships)
+        number_clusters(ax, points, self.memberships.argmax(axis=1))
+        ax.set(xlabel=self.axis_names[0], ylabel=self.axis_names[1])
+        size = f"{counted(len(points), 'sample')}, {counted(self.memberships.shape[1], 'cluster')}"
+        title(ax, f"{size} (paler: less certain{', jittered' if self.jitter else ''})", self.note)
+        return ax

@@ -1,0 +1,115 @@
+"""Where samples lie in the plane, and how they are drawn there."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.decomposition import PCA
+
+from afcm.plots.colors import cluster_colors, marker, mixed, opacity
+from afcm.plots.common import MANY_POINTS
+
+# Of the spread, for embeddings, whose clusters are often single points.
+EMBEDDING_JITTER = 0.02
+# A cluster of fewer samples would hide behind its number.
+SEEN_SAMPLES = 5
+# Sparse X with no more entries than this is made dense for its principal components.
+DENSE_ENTRIES = 50_000_000
+
+
+class Layout(NamedTuple):
+    """Samples in the plane."""
+
+    points: Any  # n×2
+    axis_names: tuple[str, str]
+    jitter: float  # as a share of the spread
+
+
+def layout_of(model: Any, X: Any = None, jitter: float | None = None) -> Layout:
+    """Samples in the model's embedding, or where it has none on the principal components of X.
+
+    Parameters
+    ----------
+    model : fitted clusterer
+    X : samples as the model sees them; default: those of the fit, if it has an embedding
+    jitter : float, optional
+        Default: 0.02 in an embedding, else 0.
+    """
+    if hasattr(model, "embedding_"):
+        points = flat(model.embedding_, None if X is None else model.transform(X))
+        names = ("first direction of the embedding", "second direction of the embedding")
+        return Layout(points, names, EMBEDDING_JITTER if jitter is None else jitter)
+    if X is None:
+        raise ValueError(
+            f"X=None, but {type(model).__name__} has no embedding to draw; give the samples as X, which are then shown "
+            "on their principal components"
+        )
+    return Layout(*principal(X), jitter or 0.0)
+
+
+def flat(embedding: Any, rows: Any = None) -> Any:
+    """The two directions in which an embedding spreads most; ``rows``: other samples, in the same directions."""
+    center = embedding.mean(axis=0)
+    centered = embedding - center
+    directions = np.linalg.svd(centered, full_matrices=False)[2][:2].T
+    return two_columns((centered if rows is None else rows - center) @ directions)
+
+
+def principal(X: Any) -> tuple[Any, tuple[str, str]]:
+    """The first two principal components, and their names with their shares of the variance."""
+    if sp.issparse(X) and X.shape[0] * X.shape[1] <= DENSE_ENTRIES:
+        X = X.toarray()
+    pca = PCA(min(2, *X.shape), svd_solver="arpack" if sp.issparse(X) else "auto", random_state=0)
+    with np.errstate(invalid="ignore", divide="ignore"):  # samples that are all the same have no variance to share
+        points = pca.fit_transform(X)
+    shares = [f" ({share:.0%} of the variance)" for share in pca.explained_variance_ratio_ if np.isfinite(share)]
+    first, second = (f"principal component {i + 1}{shares[i] if i < len(shares) else ''}" for i in (0, 1))
+    return two_columns(points), (first, second)
+
+
+def two_columns(points: Any) -> Any:
+    """Zeros where there is only one direction."""
+    return points if points.shape[1] == 2 else np.column_stack([points, np.zeros_like(points)])
+
+
+def jittered(points: Any, amount: float) -> Any:
+    """Points moved a little, always in the same way, so that those on top of each other are seen."""
+    if not amount:
+        return points
+    spread = float(np.ptp(points, axis=0).max()) or 1.0
+    return points + np.random.default_rng(0).normal(scale=amount * spread, size=points.shape)
+
+
+def draw_samples(ax: Any, points: Any, memberships: Any) -> None:
+    """Colours mixed and paled as the memberships say; the marker is that of the largest membership."""
+    color = np.column_stack([mixed(memberships, cluster_colors(memberships.shape[1])), opacity(memberships)])
+    labels = memberships.argmax(axis=1)
+    for label in np.unique(labels):
+        mine = labels == label
+        ax.scatter(
+            points[mine, 0],
+            points[mine, 1],
+            c=color[mine],
+            marker=marker(label),
+            s=marker_size(len(points)),
+            linewidths=0,
+            rasterized=len(points) > MANY_POINTS,
+        )
+
+
+def marker_size(n_samples: int) -> float:
+    """Smaller the more samples there are (points², as matplotlib counts)."""
+    return float(np.clip(370 / np.sqrt(n_samples), 1.5, 30))
+
+
+def number_clusters(ax: Any, points: Any, labels: Any) -> None:
+    """Each cluster's number at its median (beside it if the number would cover all there is)."""
+    box = {"boxstyle": "round,pad=0.2", "facecolor": "white", "edgecolor": "black", "linewidth": 0.6, "alpha": 0.85}
+    style = {"ha": "center", "va": "center", "fontsize": "small", "fontweight": "bold", "bbox": box, "zorder": 5}
+    for label in np.unique(labels):
+        mine = points[labels == label]
+        aside = 10 if len(mine) < SEEN_SAMPLES else 0
+        place = np.median(mine, axis=0)
+        ax.annotate(str(label), place, xytext=(aside, aside), textcoords="offset points", **style)

@@ -1,0 +1,151 @@
+"""All memberships at once: a line, a triangle, a polygon."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from afcm.plots.colors import cluster_colors, marker, mixed
+from afcm.plots.common import MANY_POINTS, Display, counted, fitted_model, shown_memberships, title
+from afcm.plots.layout import marker_size
+
+# Height of the strip in which samples between two clusters are spread, so that they are seen.
+STRIP = 0.06
+
+
+@dataclass(eq=False, repr=False)
+class MembershipDisplay(Display):
+    """Each sample between the corners of a polygon, the nearer to a cluster's corner the more it belongs to it.
+
+    With three clusters this is the ternary plot, and a place tells all memberships. With two it is a line. With more
+    than three different memberships may share a place, so read it as a picture of which clusters meet.
+
+    Parameters
+    ----------
+    memberships : array (n_samples, n_clusters)
+    note : str, optional
+        A second line for the title.
+
+    Attributes
+    ----------
+    coordinates : array (n_samples, 2)
+        Means of the corners, weighted by the memberships.
+    corners : array (n_clusters, 2)
+    ax_, figure_ : matplotlib axes and figure
+        Of the last `plot`.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from afcm.plots import MembershipDisplay
+    >>> display = MembershipDisplay([[1, 0, 0], [0, 0.5, 0.5]])
+    >>> display.coordinates.round(2).tolist()
+    [[0.0, 1.0], [0.0, -0.5]]
+    >>> len(display.plot(Figure().subplots()).collections)
+    2
+    """
+
+    memberships: Any
+    note: str = ""
+    corners: NDArray[np.float64] = field(init=False)
+    coordinates: NDArray[np.float64] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.memberships = np.asarray(self.memberships)
+        self.corners = corners(self.memberships.shape[1])
+        self.coordinates = self.memberships @ self.corners
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any = None, *, ax: Any = None, calibrated: bool = False) -> Self:
+        """Draw the memberships of a fitted clusterer.
+
+        Parameters
+        ----------
+        estimator : fitted clusterer, or a pipeline that ends in one
+        X : array (n_samples, n_features), optional
+            Samples to show. Default: those of the fit.
+        ax : matplotlib axes, optional
+            Default: a new figure.
+        calibrated : bool, default=False
+            Show the memberships that tell doubt best (`afcm.doubt.honest_memberships`) instead of the model's.
+
+        Returns
+        -------
+        MembershipDisplay
+        """
+        display = cls(*shown_memberships(*fitted_model(estimator, X), calibrated))
+        display.plot(ax)
+        return display
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw, on ``ax`` or in a new figure; returns the axes."""
+        n_clusters = len(self.corners)
+        low = self.corners[:, 1].min() - 0.4
+        ax = self._on(ax, (6.0, 1 + 2 * (1.4 - low)) if n_clusters > 2 else (6.4, 2.2))
+        ax.fill(*self.corners.T, facecolor="none", edgecolor="0.6", linewidth=1)
+        if n_clusters == 3:
+            draw_grid(ax, self.corners)
+        self._draw_samples(ax)
+        label_corners(ax, self.corners, np.bincount(self.memberships.argmax(axis=1), minlength=n_clusters))
+        ax.set(aspect="equal", xlim=(-1.5, 1.5), ylim=(low, 1.4) if n_clusters > 2 else (-0.3, 0.3))
+        ax.set_axis_off()
+        title(ax, f"Memberships of {counted(len(self.memberships), 'sample')}", self.note)
+        return ax
+
+    def _draw_samples(self, ax: Any) -> None:
+        points = self.coordinates
+        if len(self.corners) < 3:
+            points = points + np.random.default_rng(0).uniform(-STRIP, STRIP, len(points))[:, None] * [0, 1]
+        color, labels = mixed(self.memberships, cluster_colors(len(self.corners))), self.memberships.argmax(axis=1)
+        for label in np.unique(labels):
+            mine = labels == label
+            ax.scatter(
+                points[mine, 0],
+                points[mine, 1],
+                c=color[mine],
+                marker=marker(label),
+                s=marker_size(len(points)),
+                alpha=0.7,
+                linewidths=0,
+                zorder=3,
+                rasterized=len(points) > MANY_POINTS,
+            )
+
+
+def corners(n_clusters: int) -> NDArray[np.float64]:
+    """A point, the ends of a line, or a regular polygon around 0 that begins at its top and runs clockwise."""
+    if n_clusters < 3:
+        return np.array([[-1.0, 0.0], [1.0, 0.0]]) if n_clusters == 2 else np.zeros((1, 2))
+    angles = 2 * np.pi * np.arange(n_clusters) / n_clusters
+    return np.column_stack([np.sin(angles), np.cos(angles)])
+
+
+def draw_grid(ax: Any, triangle: Any) -> None:
+    """Where each membership is 1/4, 1/2 and 3/4."""
+    for j in range(3):
+        top, left, right = triangle[[j, j - 1, j - 2]]
+        for share in (0.25, 0.5, 0.75):
+            ends = np.array([share * top + (1 - share) * left, share * top + (1 - share) * right])
+            ax.plot(*ends.T, color="0.85", linewidth=0.8, zorder=1)
+            if j == 0:
+                ax.annotate(
+                    f"{share:g} in cluster 0", ends[1], xytext=(4, 0), textcoords="offset points", fontsize="x-small"
+                )
+
+
+def label_corners(ax: Any, places: Any, counts: Any) -> None:
+    """Number of each cluster, and how many samples are nearest to it, outside its corner."""
+    pattern = "cluster {}\n({})" if len(places) < 9 else "{} ({})"
+    for cluster, ((x, y), count) in enumerate(zip(places, counts, strict=True)):
+        ax.annotate(
+            pattern.format(cluster, counted(int(count), "sample")),
+            (x, y),
+            xytext=(12 * x, 12 * y) if len(places) > 1 else (0, 12),
+            textcoords="offset points",
+            ha="center" if abs(x) < 0.3 else ("left" if x > 0 else "right"),
+            va="center" if abs(y) < 0.3 and len(places) > 1 else ("bottom" if y >= 0 else "top"),
+            fontsize="small",
+        )
