@@ -19,8 +19,10 @@ from afcm import AFCM, PlainAFCM
 from afcm.datasets import make_rings, make_spirals
 from afcm.exceptions import AFCMWarning
 from afcm.metrics import adjusted_rand, clustering_accuracy, normalized_mutual_info
+from afcm.plots.colors import PALETTE, as_rgb, cluster_colors, opacity
+from afcm.plots.layout import flat
 
-COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")  # Okabe and Ito: colour-blind safe
+COLORS = PALETTE  # the name that the studies import
 
 
 class Case(NamedTuple):
@@ -87,20 +89,12 @@ def table(rows: list[Row]) -> str:
 
 def scatter(axes: Any, points: Any, model: Any, title: str) -> None:
     """Points coloured by label, membership as opacity."""
-    colors = np.array([[int(code[i : i + 2], 16) / 255 for i in (1, 3, 5)] for code in COLORS])
-    strength = model.memberships_.max(axis=1)
-    floor = 1 / model.n_clusters
-    opacity = 0.15 + 0.85 * (strength - floor) / (1 - floor)
-    axes.scatter(points[:, 0], points[:, 1], c=np.column_stack([colors[model.labels_], opacity]), s=7, linewidths=0)
+    colors = as_rgb(cluster_colors(model.n_clusters))[model.labels_]
+    rgba = np.column_stack([colors, opacity(model.memberships_)])
+    axes.scatter(points[:, 0], points[:, 1], c=rgba, s=7, linewidths=0)
     axes.set_title(title, fontsize=10)
     axes.set_xticks([])
     axes.set_yticks([])
-
-
-def flat(embedding: Any) -> Any:
-    """The two directions in which an embedding spreads most."""
-    centered = embedding - embedding.mean(axis=0)
-    return centered @ np.linalg.svd(centered, full_matrices=False)[2][:2].T
 
 
 def draw(cases: list[Case], models: dict[tuple[str, str], Any], path: Path) -> None:

@@ -110,6 +110,7 @@ def test_bad_ranges(blobs, counts, message):
 
 
 def test_plot_shows_the_recommendation(selection):
-    pytest.importorskip("matplotlib")
-    axes = selection.plot()
+    figure = pytest.importorskip("matplotlib.figure").Figure()
+    axes = selection.plot(figure.subplots())
+    assert axes.figure is figure
     assert "recommended: 4" in [text.get_text() for text in axes.get_legend().get_texts()]

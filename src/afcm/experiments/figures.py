@@ -12,18 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from afcm.demo import COLORS, flat
 from afcm.exceptions import AFCMWarning
 from afcm.experiments.markdown import params_text
 from afcm.experiments.printed import Score, printed_score
 from afcm.experiments.record import Row
 from afcm.experiments.summary import DATASETS, in_order, summarize, traces
+from afcm.plots.colors import PALETTE, as_rgb, cluster_colors
+from afcm.plots.layout import flat
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-BLUE, VERMILION, GREEN, PINK, ORANGE, _ = COLORS  # Okabe and Ito: colour-blind safe
+BLUE, VERMILION, GREEN, PINK, ORANGE = PALETTE[:5]
 GREY = "#6b6b6b"
 LIGHT = "#dddddd"
 
@@ -116,9 +117,8 @@ def new_figure(width: float, height: float) -> Figure:
 
 def blended(memberships: Any) -> Any:
     """Colours of samples: the clusters' colours mixed by membership (red, green, blue in [0, 1])."""
-    codes = [COLORS[j % len(COLORS)] for j in range(np.shape(memberships)[1])]
-    palette = np.array([[int(code[i : i + 2], 16) / 255 for i in (1, 3, 5)] for code in codes])
-    return np.clip(np.asarray(memberships) @ palette, 0, 1)
+    colors = as_rgb(cluster_colors(np.shape(memberships)[1]))
+    return np.clip(np.asarray(memberships) @ colors, 0, 1)
 
 
 def _draw_trace(axes: Axes, row: Row) -> None:

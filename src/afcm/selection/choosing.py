@@ -59,9 +59,9 @@ class Selection:
 
     def plot(self, axes: Any = None) -> Any:
         """The criteria over the number of clusters, each scaled to its own range; returns the matplotlib axes."""
-        from afcm.selection.drawing import draw
+        from afcm.plots.selection import SelectionDisplay
 
-        return draw(self, axes)
+        return SelectionDisplay.from_selection(self, ax=axes).ax_
 
 
 def select_n_clusters(
