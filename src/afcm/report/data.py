@@ -1,0 +1,130 @@
+"""The data that the page's script reads: compact, and safe inside HTML."""
+
+from __future__ import annotations
+
+import json
+import math
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from afcm.doubt import AMBIGUOUS
+from afcm.plots.colors import PALETTE, cluster_colors, mixed, opacity
+from afcm.report.features import Floats, Ints
+from afcm.report.findings import Findings
+from afcm.report.views import View, middles
+
+DIGITS = 5  # significant ones, of the numbers in the page
+MAX_TABLE_FEATURES = 20
+MAX_TEXT = 80  # characters of an id, a name or a class
+MEMBERSHIPS_KEPT = 6  # largest ones of a sample
+GRID = 9999  # positions in the picture are whole numbers up to this
+# Unit-sized SVG paths: circle, square, triangle, diamond. Colours repeat after seven clusters, then the shape changes.
+SHAPES = (
+    "M-1 0a1 1 0 1 0 2 0a1 1 0 1 0-2 0z",
+    "M-.9-.9h1.8v1.8h-1.8z",
+    "M0-1.15l1.1 1.95h-2.2z",
+    "M0-1.25l1.25 1.25l-1.25 1.25l-1.25-1.25z",
+)
+
+
+def as_json(value: Any) -> str:
+    """JSON that no HTML parser can read as markup."""
+    text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def rounded(values: Any, digits: int = DIGITS) -> list[float | int | None]:
+    """Numbers to few digits, whole ones without a point; None for what is not finite."""
+    return [_short(float(f"{value:.{digits}g}")) for value in np.asarray(values, dtype=np.float64).tolist()]
+
+
+def shortened(text: str) -> str:
+    """Long names cut, the rest as it is."""
+    return text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 1]}…"
+
+
+def script_data(findings: Findings) -> dict[str, Any]:
+    """What the script needs to know of the samples that are shown."""
+    rows, fit = findings.shown, findings.fit
+    colors = cluster_colors(findings.n_clusters)
+    honest, labels = fit.honest[rows], fit.labels[rows]
+    codes = (mixed(honest, colors) * 255).round().astype(int)
+    return {
+        "ids": [shortened(findings.ids[i]) for i in rows],
+        "labels": labels.tolist(),
+        "classes": None if findings.classes is None else [shortened(findings.classes[i] or "") for i in rows],
+        "memberships": [largest(row) for row in honest],
+        "ambiguity": rounded(findings.ambiguity[rows], 3),
+        "colors": "".join(f"{red:02x}{green:02x}{blue:02x}" for red, green, blue in codes),
+        "opacity": (100 * opacity(honest)).round().astype(int).tolist(),
+        "shapes": SHAPES,
+        "clusters": [{"shape": shape_of(j), "color": color} for j, color in enumerate(colors)],
+        "views": [view_data(view, rows, fit.labels, findings.n_clusters) for view in findings.views],
+        "features": feature_data(findings, rows),
+        "idName": shortened(findings.id_name),
+        "threshold": AMBIGUOUS,
+        "name": shortened(findings.title),
+    }
+
+
+def view_data(view: View, rows: Ints, labels: Ints, n_clusters: int) -> dict[str, Any]:
+    """Positions as whole numbers on a grid; the script brings them to the size of the picture."""
+    low = view.positions.min(axis=0)
+    span = np.ptp(view.positions, axis=0)
+    unit = np.where(span > 0, span, 1)
+    grid = ((view.positions - low) / unit * GRID).round() + np.where(span > 0, 0, GRID // 2)
+    spans = span / (span.max() or 1) if view.equal else np.ones(2)
+    return {
+        "caption": view.caption,
+        "jitter": view.jitter,
+        "spans": rounded(spans),
+        "x": grid[rows, 0].astype(int).tolist(),
+        "y": grid[rows, 1].astype(int).tolist(),
+        "middles": middles(grid, labels, n_clusters),
+        "grid": GRID,
+    }
+
+
+def feature_data(findings: Findings, rows: Ints) -> dict[str, Any]:
+    """The columns of the table, in their own order; ``telling``: those first that tell most."""
+    telling = findings.profile.telling[:MAX_TABLE_FEATURES]
+    columns = np.sort(telling)
+    values = [rounded(findings.features.values[rows, j]) for j in columns]
+    return {
+        "names": [shortened(findings.features.names[j]) for j in columns],
+        "values": values,
+        "decimals": [decimals(column) for column in values],
+        "telling": np.searchsorted(columns, telling).tolist(),
+    }
+
+
+def decimals(column: list[float | int | None]) -> int | None:
+    """Places after the point that show a column in line; None where its numbers need powers of ten."""
+    known = [abs(value) for value in column if value]
+    if not known:
+        return 0
+    before = math.floor(math.log10(max(known)))
+    if not -4 <= before < 9:
+        return None
+    needed = max(-Decimal(repr(value)).normalize().as_tuple().exponent for value in known)  # type: ignore[operator]
+    return min(max(needed, 0), max(DIGITS - 1 - before, 0))
+
+
+def largest(memberships: Floats) -> list[float | int]:
+    """``[cluster, membership, cluster, membership, …]``, the largest first, tiny ones left out."""
+    best = np.argsort(-memberships, kind="stable")[:MEMBERSHIPS_KEPT]
+    kept = [j for j in best if memberships[j] >= 0.001] or [best[0]]
+    return [value for j in kept for value in (int(j), round(float(memberships[j]), 3))]
+
+
+def shape_of(cluster: int) -> int:
+    """Which of `SHAPES`: the next one each time the colours have been used up."""
+    return cluster // len(PALETTE) % len(SHAPES)
+
+
+def _short(value: float) -> float | int | None:
+    if not math.isfinite(value):
+        return None
+    return int(value) if value.is_integer() and abs(value) < 1e15 else value

@@ -1,0 +1,104 @@
+"""The samples' features in their own units: a table of numbers, and what is typical of each cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+
+# Of a sparse matrix only the columns that vary most are made dense.
+MAX_DENSE_COLUMNS = 200
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """Numbers, n×d, with names; NaN where a value is missing. ``n_given``: columns before the choice of some."""
+
+    names: tuple[str, ...]
+    values: Floats
+    n_given: int
+
+
+@dataclass(frozen=True, eq=False)
+class Profile:
+    """What is typical of each cluster: means c×d, the same in standard deviations from the mean of all, and sizes.
+
+    ``telling``: the features, those first by which the clusters differ most (share of variance between clusters).
+    """
+
+    sizes: Ints
+    means: Floats
+    deviations: Floats
+    telling: Ints
+
+
+def features_of(table: Any, names: Sequence[str] | None) -> Features:
+    """An array, sparse matrix or data frame as `Features`."""
+    if names is None and hasattr(table, "columns"):
+        names = [str(name) for name in table.columns]
+    values, columns = dense(table)
+    n_given = table.shape[1] if hasattr(table, "shape") else values.shape[1]
+    names = [f"x{j}" for j in range(n_given)] if names is None else [str(name) for name in names]
+    if len(names) != n_given:
+        raise ValueError(f"feature_names has {len(names)} names for {n_given} features; give one for each")
+    return Features(tuple(names[j] for j in columns), values, n_given)
+
+
+def dense(table: Any) -> tuple[Floats, Ints]:
+    """Numbers n×d and the columns they are; of a sparse matrix only those that vary most."""
+    if sp.issparse(table):
+        matrix = sp.csc_array(table, dtype=np.float64)
+        spread = np.asarray((matrix**2).mean(axis=0)) - np.asarray(matrix.mean(axis=0)) ** 2
+        columns = np.sort(np.argsort(-spread.ravel(), kind="stable")[:MAX_DENSE_COLUMNS])
+        return matrix[:, columns].toarray(), columns
+    try:
+        values = np.asarray(table, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"features must be numbers ({error}); leave out or encode the other columns") from error
+    if values.ndim != 2:
+        raise ValueError(f"features must have samples as rows and features as columns; got shape {values.shape}")
+    return values, np.arange(values.shape[1])
+
+
+def no_features(n_samples: int) -> Features:
+    """Of samples that are known by their similarities only."""
+    return Features((), np.empty((n_samples, 0)), 0)
+
+
+def profile_of(features: Features, labels: Ints, n_clusters: int) -> Profile:
+    """Means by label; a missing value is left out, an empty cluster has NaN."""
+    values = np.where(np.isfinite(features.values), features.values, np.nan)
+    member = sp.csr_array((np.ones(labels.size), (labels, np.arange(labels.size))), shape=(n_clusters, labels.size))
+    known = np.isfinite(values)
+    center, scale = _moments(values, known)
+    shares = member @ known.astype(np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        deviations = (member @ np.where(known, (values - center) / scale, 0)) / shares
+    means = center + deviations * scale
+    between = np.nansum(shares * deviations**2, axis=0) / np.maximum(known.sum(axis=0), 1)
+    telling = np.argsort(-between.round(9), kind="stable")
+    return Profile(np.bincount(labels, minlength=n_clusters), means, deviations, telling)
+
+
+def filled(features: Features) -> Floats:
+    """The values, means where they are missing."""
+    known = np.isfinite(features.values)
+    return np.where(known, features.values, _moments(features.values, known)[0])
+
+
+def _moments(values: Floats, known: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    """Mean and standard deviation of each column, 0 and 1 where there is nothing to tell."""
+    counts = np.maximum(known.sum(axis=0), 1)
+    values = np.where(known, values, 0)
+    largest = np.max(np.abs(values), axis=0, initial=0.0)
+    unit = np.where(largest > 0, largest, 1)  # squares of huge numbers stay finite
+    center = (values / unit).sum(axis=0) / counts * unit
+    scale = np.sqrt((np.where(known, (values - center) / unit, 0) ** 2).sum(axis=0) / counts) * unit
+    return center, np.where(scale > 1e-12 * unit, scale, 1)

@@ -1,0 +1,60 @@
+"""Charts: ticks, scales, and words for those who do not see them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from afcm.report import charts
+
+from .built import selection
+
+
+@given(st.floats(-1e9, 1e9), st.floats(1e-6, 1e9))
+def test_ticks_are_few_and_within(low, span):
+    ticks = charts.rounds(low, low + span)
+    assert 1 <= len(ticks) <= 6
+    assert all(low - 1e-6 * span <= tick <= low + span * (1 + 1e-6) for tick in ticks)
+
+
+def test_decades_embrace():
+    assert charts.decades(-16, 0) == [-16, -12, -8, -4, 0]
+    assert charts.decades(0.2, 0.9) == [0, 1]
+
+
+def test_the_history_of_a_run():
+    history = {
+        "objective": np.array([5.0, 3.0]),
+        "gamma": np.array([1.0, 1e6]),
+        "membership_change": np.array([0.5, 0]),
+    }
+    objective, gamma, change = charts.of_history(history)
+    assert objective.told == "Objective J: from 5 to 3 in 2 sweeps."
+    assert gamma.told == "Sharpness γ: from 1 to 1.00 × 10⁶ in 2 sweeps."
+    assert change.told == "Largest membership change: from 0.5 to below 10⁻¹⁶ in 2 sweeps."
+    assert objective.lines[0].points == f"{charts.LEFT},{charts.TOP} {charts.RIGHT},{charts.BOTTOM}"
+    assert gamma.x_name == "sweep (logarithmic scale)"
+
+
+@pytest.mark.parametrize(
+    "history",
+    [{}, {"objective": np.array([1.0])}, {"objective": np.array([1.0, np.nan])}, {"shape": np.array([1.0, 2])}],
+)
+def test_nothing_to_draw(history):
+    assert charts.of_history(history) == []
+
+
+def test_a_flat_or_long_run_is_drawn_too():
+    flat, long = (charts.of_history({"objective": values})[0] for values in (np.ones(5), np.linspace(9, 1, 5000)))
+    assert len(flat.y_ticks) == 1
+    assert len(long.lines[0].points.split()) <= charts.MAX_POINTS
+    assert long.lines[0].dots == []
+
+
+def test_a_selection():
+    chart = charts.of_selection(selection())
+    assert len(chart.lines) == 6
+    assert chart.lines[0].name == "eigengap → 3"
+    assert chart.told.startswith("Recommended: 2. Best by each criterion alone: eigengap 3, stability 3,")
