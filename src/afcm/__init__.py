@@ -10,10 +10,22 @@ if TYPE_CHECKING:
     from afcm.estimators.fuzzy import FCM, EntropyFCM
     from afcm.estimators.mixture import GeneralizedGaussianMixture
     from afcm.estimators.plain import PlainAFCM
+    from afcm.modelfiles import load_model, read_info, save_model
     from afcm.selection import select_n_clusters
 
 __version__ = "0.1.0"
-__all__ = ["AFCM", "FCM", "EntropyFCM", "GeneralizedGaussianMixture", "PlainAFCM", "__version__", "select_n_clusters"]
+__all__ = [
+    "AFCM",
+    "FCM",
+    "EntropyFCM",
+    "GeneralizedGaussianMixture",
+    "PlainAFCM",
+    "__version__",
+    "load_model",
+    "read_info",
+    "save_model",
+    "select_n_clusters",
+]
 
 # Public name → where it lives; loaded on first use, so that `import afcm` costs next to nothing.
 _HOMES = {
@@ -22,6 +34,9 @@ _HOMES = {
     "EntropyFCM": "afcm.estimators.fuzzy",
     "GeneralizedGaussianMixture": "afcm.estimators.mixture",
     "PlainAFCM": "afcm.estimators.plain",
+    "load_model": "afcm.modelfiles",
+    "read_info": "afcm.modelfiles",
+    "save_model": "afcm.modelfiles",
     "select_n_clusters": "afcm.selection",
 }
 

@@ -1,0 +1,171 @@
+"""`save_model`, `load_model` and `read_info`."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import platform
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy
+import sklearn
+
+from afcm import __version__
+from afcm.files import replacing
+from afcm.modelfiles import container
+from afcm.modelfiles.checking import check_model
+from afcm.modelfiles.decoding import Shelf, decode, wanted
+from afcm.modelfiles.encoding import Arrays, encode
+from afcm.modelfiles.errors import ModelFileError, door, one_line
+from afcm.modelfiles.info import ModelInfo, model_info
+
+FORMAT, SCHEMA = "afcm-model", 1
+FIELDS = {"format": str, "schema": int, "versions": dict, "info": dict, "model": dict}
+StrPath = str | os.PathLike[str]
+
+
+def save_model(model: Any, path: StrPath, *, info: Mapping[str, Any] | None = None) -> Path:
+    """Write a model to a file that `load_model` reads, now and in later versions.
+
+    The file holds numbers and text and no code (`docs/model-files.md`). It replaces an old one in one step: an
+    interrupt or a full disk leaves the old file as it was. What is not kept: ``callback``, and a ``random_state`` that
+    is not a number (both None after loading). What a fitted `AFCM` needs to place new samples includes the samples
+    of the fit.
+
+    Parameters
+    ----------
+    model : an estimator of afcm or afcm.baselines, or a scikit-learn Pipeline that ends in one
+        After scalers and imputers for numbers. It need not be fitted.
+    path : path-like
+        ``.afcm`` is the usual ending.
+    info : dict, optional
+        Anything JSON can hold: where the data came from, a comment. `read_info` gives it back.
+
+    Returns
+    -------
+    Path
+
+    Raises
+    ------
+    ModelFileError
+        If the model holds something that a model file does not.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from afcm import PlainAFCM, load_model, save_model
+    >>> X = [[0.0], [0.1], [5.0], [5.1]]
+    >>> model = PlainAFCM(n_clusters=2, random_state=0).fit(X)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = save_model(model, Path(folder) / "two.afcm")
+    ...     again = load_model(file)
+    >>> bool((again.predict_proba(X) == model.predict_proba(X)).all())
+    True
+    """
+    path = Path(path)
+    with door(path):
+        arrays = Arrays()
+        tree = encode(model, arrays)
+        check_model(model)
+        document = {"format": FORMAT, "schema": SCHEMA, "versions": versions(), "info": plain(info), "model": tree}
+        text = container.as_text(document)
+    if not path.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "no such folder; create it first", str(path.parent))
+    try:
+        with replacing(path) as draft:
+            container.write(draft, text, arrays.by_name)
+    except OSError as error:
+        raise OSError(error.errno, f"cannot write the model: {error.strerror}", str(path)) from error
+    return path
+
+
+def load_model(path: StrPath) -> Any:
+    """The model in a file that `save_model` has written; its results are the same to the last bit.
+
+    Nothing in the file is run or unpickled, and what does not fit together is refused.
+
+    Parameters
+    ----------
+    path : path-like
+
+    Raises
+    ------
+    ModelFileError
+        If it is no model file, or damaged, or from a newer afcm.
+    OSError
+        If there is no such file, or it cannot be read.
+    """
+    with door(path), container.opened(Path(path)) as archive:
+        document = read_envelope(archive)
+        arrays = set(archive.namelist()) - {container.DOCUMENT}
+        shelf = Shelf(lambda name: container.read_array(archive, name), arrays)
+        model = decode(document["model"], shelf)
+        shelf.check_all_used()
+        check_model(model)
+        return model
+
+
+def read_info(path: StrPath) -> ModelInfo:
+    """What a model file says about itself; no array is read and no model built.
+
+    Parameters
+    ----------
+    path : path-like
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from afcm import FCM, read_info, save_model
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = save_model(FCM(n_clusters=3), Path(folder) / "not-fitted.afcm", info={"data": "none yet"})
+    ...     found = read_info(file)
+    >>> found.estimator, found.parameters["m"], found.info
+    ('FCM', 2.0, {'data': 'none yet'})
+    """
+    with door(path), container.opened(Path(path)) as archive:
+        return model_info(read_envelope(archive))
+
+
+def read_envelope(archive: zipfile.ZipFile) -> dict[str, Any]:
+    """The document, if this version reads its format."""
+    document = container.read_document(archive)
+    if document.get("format") != FORMAT:
+        raise ModelFileError(f"is not of the format {FORMAT!r}; {container.NOT_OURS}")
+    schema = document.get("schema")
+    if type(schema) is int and schema > SCHEMA:
+        raise ModelFileError(
+            f"made by a newer afcm (schema {min(schema, 10**9)}, this one reads {SCHEMA}); upgrade: pip install -U afcm"
+        )
+    if type(schema) is not int or schema < SCHEMA:
+        raise ModelFileError(f"has a schema that is not read any more (this one reads {SCHEMA}); save the model again")
+    return wanted(document, FIELDS)
+
+
+def versions() -> dict[str, str]:
+    """Of what took part in making a model."""
+    return {
+        "afcm": __version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "scikit-learn": sklearn.__version__,
+    }
+
+
+def plain(info: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The caller's notes as JSON will give them back."""
+    if info is not None and not isinstance(info, Mapping):
+        raise ModelFileError(f"info must be a dict, not {type(info).__name__}")
+    try:
+        return dict(json.loads(json.dumps(dict(info or {}), allow_nan=False)))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ModelFileError(
+            f"cannot hold this info ({one_line(error)}); use text, finite numbers, lists and dicts"
+        ) from error
