@@ -63,6 +63,21 @@ def test_one_array_referred_to_without_end(path):
     refused(path, "refers to it too often", [load_model])
 
 
+def test_a_disk_that_is_full(path):
+    """A limit on the size of files fails in the middle of the real writing."""
+    resource = pytest.importorskip("resource")
+    before, (soft, hard) = path.read_bytes(), resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
+    try:
+        with pytest.raises(OSError, match="cannot write the model: File too large") as caught:
+            save_model(fitted("AFCM auto"), path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert caught.value.filename == str(path)
+    assert list(path.parent.iterdir()) == [path]
+    assert path.read_bytes() == before
+
+
 def test_unreadable_files_stay_an_oserror(path, monkeypatch):
     def broken(*_):
         raise OSError(5, "Input/output error")
