@@ -42,8 +42,8 @@ def guarded(console: Console, when_stopped: str = "stopped; nothing was written"
 
 
 @contextmanager
-def told(console: Console) -> Iterator[list[str]]:
-    """Warnings of the package as notes, one line each; also as a list."""
+def told(console: Console, *, aloud: bool = True) -> Iterator[list[str]]:
+    """Warnings of the package as a list, and (``aloud``) as notes, one line each."""
     notes: list[str] = []
 
     def note(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
@@ -51,11 +51,12 @@ def told(console: Console) -> Iterator[list[str]]:
 
         if issubclass(category, AFCMWarning):
             notes.append(str(message))
-            say(console, f"note: {message}")
+            if aloud:
+                say(console, f"note: {message}")
 
     with warnings.catch_warnings():
         warnings.simplefilter("always")
-        warnings.showwarning = note  # type: ignore[assignment]
+        warnings.showwarning = note
         yield notes
 
 

@@ -54,7 +54,7 @@ def fit(
     Example: afcm fit data.csv --clusters 3 --out result.parquet --model model.afcm --report report.html
     """
     console = make_console()
-    with guarded(console), told(console) as notes, working(console, f"reading {data}") as stages:
+    with guarded(console), told(console, aloud=False) as notes, working(console, f"reading {data}") as stages:
         began = time.perf_counter()
         check_outputs(out, model, report, json)
         estimator = methods.make(method, options.count(clusters), seed, methods.settings(set))
@@ -133,6 +133,24 @@ def save(fit: Fitted, path: Path) -> None:
     save_model(fit.model, path, info=about)
 
 
-def tell(fit: Fitted, report: Path | None, model: Path | None) -> str:
+def tell(fit: Fitted, report: Path | None = None, model: Path | None = None, selection: Any = None) -> str:
     """The summary in words; also the page, if it is wanted."""
-    return ""
+    from afcm.report import Findings, write_report
+
+    samples = fit.samples
+    findings = Findings.of(
+        fit.estimator,
+        samples.X,
+        features=samples.features(),
+        feature_names=samples.columns,
+        ids=samples.column(samples.id),
+        id_name=samples.id or "row",
+        classes=samples.column(samples.label),
+        title=f"{fit.settings['file']}: {type(fit.estimator).__name__}",
+        settings=fit.settings,
+        selection=selection,
+        model_file=None if model is None else model.name,
+    )
+    if report is not None:
+        write_report(findings, report)
+    return "\n".join(findings.summary)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from afcm.cli import options
+from afcm.cli import options, outcome
 from afcm.cli.console import guarded, make_console
 
 
@@ -20,8 +21,27 @@ def info(
 
     Example: afcm info model.afcm
     """
-    console = make_console()
-    with guarded(console):
+    with guarded(make_console()):
         from afcm.modelfiles import read_info
 
-        found = read_info(model)
+        found = asdict(read_info(model))
+    if json:
+        outcome.print_json(found)
+    else:
+        typer.echo("\n".join(lines(found)))
+
+
+def lines(found: dict[str, Any]) -> list[str]:
+    """A line a fact; facts of one kind under their name."""
+    said = []
+    for name, value in found.items():
+        if isinstance(value, dict):
+            said += [f"{name}:"] + [f"  {key}: {text(part)}" for key, part in value.items()]
+        else:
+            said.append(f"{name}: {text(value)}")
+    return said
+
+
+def text(value: Any) -> str:
+    """Without brackets."""
+    return ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)

@@ -39,7 +39,7 @@ def select(
     Example: afcm select data.csv --report report.html
     """
     console = make_console()
-    with guarded(console), told(console), working(console, f"reading {data}") as stages:
+    with guarded(console), told(console, aloud=False), working(console, f"reading {data}") as stages:
         outcome.check_folder("--report", report)
         wanted = Wanted(options.split(columns), options.split(drop), id, label)
         samples = load(Source(data, format, delimiter, encoding, header), wanted, missing, console)

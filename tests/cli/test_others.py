@@ -1,0 +1,125 @@
+"""``afcm select``, ``compare``, ``info``, ``demo``; help, progress, and being stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+pytest.importorskip("pyarrow")
+pytest.importorskip("typer")
+from afcm import select_n_clusters
+from afcm.cli.methods import METHODS
+from afcm.cli.progress import Expected
+from afcm.tabular import read_table
+
+COMMANDS = ("fit", "predict", "select", "compare", "info", "demo", "reproduce")
+
+
+def test_select_recommends(afcm, folder):
+    done = afcm("select", "iris.csv", "--max", 5, "--label", "species", "--json")
+    found = json.loads(done.out)
+    assert found["n_clusters"] == 2
+    assert [row["n_clusters"] for row in found["table"]] == [1, 2, 3, 4, 5]
+    words = afcm("select", "iris.csv", "--max", 4, "--report", "r.html")
+    assert found["reason"] in words.out
+    assert found["reason"] in (folder / "r.html").read_text()
+
+
+def test_select_looks_at_no_more_than_there_can_be(afcm, folder):
+    (folder / "few.csv").write_text("a,b\n1,2\n2,1\n8,9\n9,8\n")
+    assert len(json.loads(afcm("select", "few.csv", "--json").out)["table"]) == 2
+
+
+def test_select_is_the_library(afcm):
+    from sklearn.datasets import load_iris
+    from sklearn.preprocessing import minmax_scale
+
+    found = json.loads(afcm("select", "iris.csv", "--max", 4, "--json").out)
+    expected = select_n_clusters(minmax_scale(load_iris().data), range(1, 5), random_state=0)
+    assert found["votes"] == expected.votes
+
+
+def test_compare_has_a_line_a_method(afcm, folder):
+    done = afcm("compare", "iris.csv", "--label", "species", "--out", "a.csv")
+    assert done.code == 0
+    assert "as many as --label has classes (oracle)" in done.err
+    table = read_table(folder / "a.csv")
+    assert table["method"].to_pylist() == list(METHODS)
+    assert min(table["ACC"].to_pylist()) > 0.5
+    for name in METHODS:
+        assert name in done.out
+
+
+def test_compare_keeps_going_when_a_method_cannot(afcm, folder):
+    (folder / "few.csv").write_text("a,b\n1,2\n2,1\n8,9\n")
+    rows = json.loads(afcm("compare", "few.csv", "--clusters", 2, "--method", "AFCM,SpectralBaseline", "--json").out)
+    assert rows["methods"][0]["method"] == "AFCM"
+    assert "n_neighbors=5" in rows["methods"][1]["remark"]
+
+
+def test_info_tells_what_is_in_a_model(afcm):
+    afcm("fit", "iris.csv", "--clusters", 3, "--model", "m.afcm")
+    found = json.loads(afcm("info", "m.afcm", "--json").out)
+    assert found["estimator"] == "AFCM"
+    assert found["info"]["file"] == "iris.csv"
+    assert "estimator: AFCM" in afcm("info", "m.afcm").out
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help(afcm, command):
+    done = afcm(command, "--help")
+    assert done.code == 0
+    assert command in done.out
+
+
+def test_exit_codes_are_documented(afcm):
+    text = " ".join(afcm("--help").out.split())
+    for code in ("0 done", "2 the input", "130", "143"):
+        assert code in text
+    assert afcm("--version").out.startswith("afcm ")
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_being_stopped_leaves_nothing(folder, number, code):
+    import numpy as np
+
+    np.save(folder / "big.npy", np.random.default_rng(0).normal(size=(300_000, 8)))
+    command = ["fit", "big.npy", "--method", "PlainAFCM", "--clusters", "40", "--out", "a.csv", "--report", "r.html"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "afcm.cli", *command, "--set", "tol=0", "--set", "max_iter=100000"],
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONWARNINGS": "default"},
+    )
+    assert process.stderr.readline().startswith("clustering 300000 rows")
+    time.sleep(2)
+    process.send_signal(number)
+    _, said = process.communicate(timeout=120)
+    assert process.returncode == code
+    assert "Traceback" not in said
+    assert [path.name for path in folder.iterdir() if path.name != "iris.csv"] == ["big.npy"]
+
+
+class TestExpected:
+    def test_a_geometric_series_is_foreseen(self):
+        expected = Expected(1e-6, 300, 1)
+        totals = [expected.total(i, 0.5**i) for i in range(1, 11)]
+        assert totals[-1] == pytest.approx(20, abs=1)  # 2⁻²⁰ ≈ 1e-6
+
+    def test_never_beyond_max_iter(self):
+        expected = Expected(1e-6, 30, 1)
+        assert [expected.total(i, 1.0) for i in range(1, 6)][-1] == 30
+
+    def test_runs_to_come_are_counted(self):
+        expected = Expected(1e-2, 100, 3)
+        for i in range(1, 8):
+            total = expected.total(i, 0.5**i)
+        assert total == pytest.approx(21, abs=3)
+        assert expected.total(1, 0.5) <= 300
+        assert expected.done == 8
