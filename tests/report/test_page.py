@@ -80,7 +80,7 @@ def test_nothing_of_the_users_becomes_markup():
     assert read.tags == Reader(plain).tags
     assert not [name for _, name, _ in read.attributes if name.startswith("on") or name == "style"]
     assert "{{7*7}}" in page
-    assert data_of(page)["ids"][0] == EVIL[:79] + "…"
+    assert data_of(page)["ids"][0] == EVIL
     assert "\u2028" not in read.texts["script#data"]
 
 

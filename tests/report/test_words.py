@@ -111,7 +111,7 @@ def test_memberships():
 
 
 def test_calibration():
-    assert words.of_calibration(0).endswith("they tell doubt where many neighbours are in another cluster.")
+    assert words.of_calibration(0).endswith("they are mixed where neighbours are in other clusters.")
     assert words.of_calibration(1).endswith("For 1 sample they favour another cluster than the label.")
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from afcm.doubt import AMBIGUOUS
-from afcm.plots.colors import PALETTE, cluster_colors, mixed, opacity
+from afcm.plots.colors import cluster_colors, marker, mixed, opacity
 from afcm.report.features import Floats, Ints
 from afcm.report.findings import Findings
 from afcm.report.views import View, middles
@@ -20,13 +20,18 @@ MAX_TABLE_FEATURES = 20
 MAX_TEXT = 80  # characters of an id, a name or a class
 MEMBERSHIPS_KEPT = 6  # largest ones of a sample
 GRID = 9999  # positions in the picture are whole numbers up to this
-# Unit-sized SVG paths: circle, square, triangle, diamond. Colours repeat after seven clusters, then the shape changes.
-SHAPES = (
-    "M-1 0a1 1 0 1 0 2 0a1 1 0 1 0-2 0z",
-    "M-.9-.9h1.8v1.8h-1.8z",
-    "M0-1.15l1.1 1.95h-2.2z",
-    "M0-1.25l1.25 1.25l-1.25 1.25l-1.25-1.25z",
-)
+# The markers of `afcm.plots.colors` as SVG paths of about unit size.
+SHAPES = {
+    "o": "M-1 0a1 1 0 1 0 2 0a1 1 0 1 0-2 0z",
+    "s": "M-.9-.9h1.8v1.8h-1.8z",
+    "^": "M0-1.15l1.1 1.95h-2.2z",
+    "D": "M0-1.25l1.25 1.25l-1.25 1.25l-1.25-1.25z",
+    "v": "M0 1.15l1.1-1.95h-2.2z",
+    "P": "M-.4-1.15h.8v.75h.75v.8h-.75v.75h-.8v-.75h-.75v-.8h.75z",
+    "X": "M-1-.5l.5-.5l.5.5l.5-.5l.5.5l-.5.5l.5.5l-.5.5l-.5-.5l-.5.5l-.5-.5l.5-.5z",
+    "<": "M-1.15 0l1.95 1.1v-2.2z",
+    ">": "M1.15 0l-1.95 1.1v-2.2z",
+}
 
 
 def as_json(value: Any) -> str:
@@ -59,8 +64,7 @@ def script_data(findings: Findings) -> dict[str, Any]:
         "ambiguity": rounded(findings.ambiguity[rows], 3),
         "colors": "".join(f"{red:02x}{green:02x}{blue:02x}" for red, green, blue in codes),
         "opacity": (100 * opacity(honest)).round().astype(int).tolist(),
-        "shapes": SHAPES,
-        "clusters": [{"shape": shape_of(j), "color": color} for j, color in enumerate(colors)],
+        "clusters": [shape_of(j) for j in range(findings.n_clusters)],
         "views": [view_data(view, rows, fit.labels, findings.n_clusters) for view in findings.views],
         "features": feature_data(findings, rows),
         "idName": shortened(findings.id_name),
@@ -119,9 +123,9 @@ def largest(memberships: Floats) -> list[float | int]:
     return [value for j in kept for value in (int(j), round(float(memberships[j]), 3))]
 
 
-def shape_of(cluster: int) -> int:
-    """Which of `SHAPES`: the next one each time the colours have been used up."""
-    return cluster // len(PALETTE) % len(SHAPES)
+def shape_of(cluster: int) -> str:
+    """The path of its marker."""
+    return SHAPES[marker(cluster)]
 
 
 def _short(value: float) -> float | int | None:

@@ -197,7 +197,6 @@ class Findings:
             words.of_components(fit.n_components, self.n_clusters, joins=fit.joins),
             words.of_convergence(fit.converged, fit.n_iter, None if change is None else float(change[-1])),
             words.of_scores(*self.scores, self.n_samples) if self.scores else "",
-            self.sampling,
         ]
         return [sentence for sentence in said if sentence]
 

@@ -15,7 +15,7 @@ import numpy as np
 from afcm.files import replacing
 from afcm.plots.colors import cluster_colors
 from afcm.report import charts, words
-from afcm.report.data import MAX_TABLE_FEATURES, SHAPES, as_json, script_data, shape_of
+from afcm.report.data import MAX_TABLE_FEATURES, as_json, script_data, shape_of
 from afcm.report.findings import Findings
 from afcm.selection.criteria import CRITERIA
 
@@ -73,7 +73,7 @@ def context(findings: Findings) -> dict[str, Any]:
     """What the template writes."""
     colors = cluster_colors(findings.n_clusters)
     clusters = [
-        {"number": j, "color": color, "path": SHAPES[shape_of(j)], "size": f"{size:,}", "share": _share(size, findings)}
+        {"number": j, "color": color, "path": shape_of(j), "size": f"{size:,}", "share": _share(size, findings)}
         for j, (color, size) in enumerate(zip(colors, findings.profile.sizes.tolist(), strict=True))
     ]
     return {

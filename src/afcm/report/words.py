@@ -122,10 +122,10 @@ def _reason(gamma: float | None, gamma_cap: float | None, where: str) -> str:
 
 
 def of_calibration(n_moved: int) -> str:
-    """What a graph model's page shows instead of its own memberships."""
+    """What tells doubt instead of a graph model's own memberships."""
     said = (
-        "This page shows calibrated memberships, the model's own after a random walk over the neighbour graph: they "
-        "tell doubt where many neighbours are in another cluster."
+        "Doubt is told by calibrated memberships instead, the model's own after a random walk over the neighbour "
+        "graph: they are mixed where neighbours are in other clusters."
     )
     if not n_moved:
         return said

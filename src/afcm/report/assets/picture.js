@@ -64,7 +64,7 @@ function draw() {
 }
 
 function drawPoint(context, i, faint, ink) {
-  const path = paths[data.clusters[data.labels[i]].shape];
+  const path = paths[data.labels[i]];
   context.save();
   context.translate(x[i], y[i]);
   context.scale(radius, radius);

@@ -11,7 +11,7 @@ const SPREAD = 0.028; // standard deviation of the jitter, in sizes of the pictu
 const plot = byId("plot");
 const marks = byId("marks");
 const tip = byId("tip");
-const paths = data.shapes.map((shape) => new Path2D(shape));
+const paths = data.clusters.map((shape) => new Path2D(shape));
 const radius = count <= 300 ? 5 : count <= 2000 ? 4 : 2.8;
 const collator = new Intl.Collator(undefined, { numeric: true });
 
