@@ -48,6 +48,8 @@ def test_principal_components_are_used_where_there_is_none(plain_model, iris):
     assert layout.axis_names[0] == "principal component 1 (92% of the variance)"
     assert layout.jitter == 0
     assert layout_of(plain_model, iris, 0.1).jitter == 0.1
+    with pytest.raises(ValueError, match="jitter=-1 must be at least 0"):
+        layout_of(plain_model, iris, -1)
     with pytest.raises(ValueError, match="X=None, but PlainAFCM has no embedding to draw; give the samples as X"):
         layout_of(plain_model)
 

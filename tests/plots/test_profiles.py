@@ -12,7 +12,7 @@ from sklearn.preprocessing import MinMaxScaler
 
 from afcm import PlainAFCM
 from afcm.plots import ProfilesDisplay
-from afcm.plots.profiles import MOST_NUMBERS, deviations
+from afcm.plots.profiles import MOST_NUMBERS, deviations, most_telling
 
 from .artists import texts
 
@@ -101,6 +101,11 @@ def test_only_the_most_telling_features_are_shown_and_it_is_said(ax):
     assert "the 5 most telling of 30 features" in ax.get_title()
 
 
+def test_a_feature_tells_more_if_it_tells_large_clusters_apart():
+    found = np.array([[0.1, 1.0, 0.0], [3.0, -1.0, 0.0], [0.0, 0.0, 0.1]])
+    assert most_telling(found, np.array([50.0, 2.0, 8.0]), 2).tolist() == [1, 0]
+
+
 @pytest.mark.parametrize("frames", [pd.DataFrame, pl.DataFrame])
 def test_columns_without_numbers_are_left_out_and_it_is_said(frames, table, memberships, ax):
     frame = frames({"a": table[:, 0], "word": ["x"] * 40, "b": table[:, 1]})
@@ -137,3 +142,5 @@ def test_what_does_not_fit_is_refused(plain_model, iris):
         ProfilesDisplay.from_estimator(plain_model, iris[:9])
     with pytest.raises(ValueError, match="feature_names has 2 names for 4 columns"):
         ProfilesDisplay.from_estimator(plain_model, iris, feature_names=["a", "b"])
+    with pytest.raises(ValueError, match="max_features=0 must be at least 1"):
+        ProfilesDisplay.from_estimator(plain_model, iris, max_features=0)

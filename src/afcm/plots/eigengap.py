@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import clone
 
+from afcm.estimators.validation import check_integer
 from afcm.plots.colors import PALETTE
 from afcm.plots.common import Display, last_step, seen_by_last, title
 
@@ -106,9 +107,8 @@ class EigengapDisplay(Display):
         -------
         EigengapDisplay
         """
-        wanted = max(FEWEST_VALUES, 2 * (n_clusters or 0)) if n_values is None else n_values
-        if wanted < 2:
-            raise ValueError(f"n_values={n_values!r} must be at least 2: a gap is between two eigenvalues")
+        default = max(FEWEST_VALUES, 2 * (n_clusters or 0))
+        wanted = default if n_values is None else check_integer("n_values", n_values, least=2)
         values = prepared.eigenvectors(min(wanted, prepared.graph.degrees.size)).values
         display = cls(np.arange(1, len(values)), -np.diff(values), values, n_clusters)
         display.plot(ax)

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.decomposition import PCA
 
+from afcm.estimators.validation import check_real
 from afcm.plots.colors import cluster_colors, marker, mixed, opacity
 from afcm.plots.common import MANY_POINTS
 
@@ -37,6 +38,8 @@ def layout_of(model: Any, X: Any = None, jitter: float | None = None) -> Layout:
     jitter : float, optional
         Default: 0.02 in an embedding, else 0.
     """
+    if jitter is not None:
+        check_real("jitter", jitter)
     if hasattr(model, "embedding_"):
         points = flat(model.embedding_, None if X is None else model.transform(X))
         names = ("first direction of the embedding", "second direction of the embedding")

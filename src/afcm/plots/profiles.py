@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from afcm.estimators.validation import check_integer
 from afcm.plots.common import Display, fitted_model, title
 
 Floats = NDArray[np.float64]
@@ -128,7 +129,7 @@ class ProfilesDisplay(Display):
                 "features of exactly these, in the same order"
             )
         found = deviations(values, memberships)
-        shown = most_telling(found, memberships.sum(axis=0), max_features)
+        shown = most_telling(found, memberships.sum(axis=0), check_integer("max_features", max_features))
         display = cls(found[:, shown], [names[i] for i in shown], len(names), left_out)
         display.plot(ax)
         return display
@@ -223,5 +224,5 @@ def write_cells(ax: Any, table: Floats) -> None:
     for (row, column), value in np.ndenumerate(table):
         sign = "" if abs(value) < (0.05 if numbers else NOTABLE) else "+" if value > 0 else "−"
         text = f"{sign}{abs(value):.1f}" if numbers else sign
-        color = "white" if abs(value) > 0.7 * STRONG else "black"
+        color = "black" if -0.5 * STRONG < value < 0.75 * STRONG else "white"  # purple is darker than orange
         ax.text(column, row, text, ha="center", va="center", fontsize="small", color=color)
