@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 from sklearn.datasets import load_iris
@@ -172,6 +173,8 @@ def test_unknown_classes_do_not_count():
     assert findings.classes == ("a", None, "b", None)
     assert findings.scores == (1, 1, 1, 2)
     assert Findings.of(model, grid(4), classes=[None] * 4).scores is None
+    for column in (pd.Series(["a", pd.NA, "b", pd.NaT], dtype=object), pa.chunked_array([["a", None], ["b", None]])):
+        assert Findings.of(model, grid(4), classes=column).classes == ("a", None, "b", None)
 
 
 def test_shown_rows_hold_every_cluster_and_the_ambiguous():

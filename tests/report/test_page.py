@@ -16,7 +16,7 @@ import pytest
 from afcm import files
 from afcm.report import Findings, write_report
 from afcm.report.data import as_json, decimals, largest, rounded
-from afcm.report.page import rendered
+from afcm.report.page import crossed, rendered
 
 from .built import drawn_memberships, grid, selection, soft
 
@@ -120,6 +120,12 @@ def test_sections_come_with_what_they_need():
         assert f'<section id="{name}"' in full
     assert "load_model(&#34;a.model&#34;)" in full
     assert "predict" not in full.split('<section id="python"')[1].split("</section>")[0]  # this model cannot
+
+
+def test_clusters_against_classes():
+    four = Findings.of(soft([[1, 0], [1, 0], [0, 1], [0, 1]]), grid(4), classes=["10", "9", None, "x"])
+    assert crossed(four) == {"classes": ["9", "10", "x"], "counts": [["1", "1", "0"], ["0", "0", "1"]]}
+    assert crossed(findings()) is None
 
 
 def test_headings_do_not_skip_and_ids_are_unique():

@@ -241,7 +241,8 @@ def _scores(classes: tuple[str | None, ...], labels: Ints) -> Scores | None:
 
 
 def _sequence(name: str, values: Any, n_samples: int) -> list[Any]:
-    items = values.tolist() if hasattr(values, "tolist") else list(values)
+    listing = next((name for name in ("tolist", "to_pylist", "to_list") if hasattr(values, name)), None)
+    items = list(values) if listing is None else getattr(values, listing)()
     _check_length(name, len(items), n_samples)
     return items
 
@@ -252,4 +253,5 @@ def _check_length(name: str, length: int, n_samples: int) -> None:
 
 
 def _missing(label: Any) -> bool:
-    return label is None or (isinstance(label, float) and math.isnan(label))
+    nothing = label is None or type(label).__name__ in ("NAType", "NaTType")  # pandas' own, which has no part in this
+    return nothing or (isinstance(label, float) and math.isnan(label))

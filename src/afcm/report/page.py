@@ -145,7 +145,7 @@ def doubtful(findings: Findings) -> list[dict[str, Any]]:
 
 def crossed(findings: Findings) -> dict[str, Any] | None:
     """Clusters against known classes, if those are few."""
-    known = sorted({label for label in findings.classes or () if label is not None})
+    known = sorted({label for label in findings.classes or () if label is not None}, key=_by_number)
     if not 0 < len(known) <= MAX_CLASSES:
         return None
     counts = np.zeros((findings.n_clusters, len(known)), dtype=int)
@@ -153,6 +153,12 @@ def crossed(findings: Findings) -> dict[str, Any] | None:
         if label is not None:
             counts[cluster, known.index(label)] += 1
     return {"classes": known, "counts": [[f"{count:,}" for count in row] for row in counts.tolist()]}
+
+
+def _by_number(name: str) -> tuple[bool, float, str]:
+    """Numbers by their value, before other names."""
+    whole = name.isdecimal()
+    return not whole, float(name) if whole else 0.0, name
 
 
 def _share(size: int, findings: Findings) -> str:
