@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-NAMES = ("eigen", "spectral", "fcm", "cdkm")
+NAMES = ("eigen", "spectral", "fcm", "cdkm", "table")
 
 
 def main(arguments: list[str]) -> int:

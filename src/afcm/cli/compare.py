@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -86,12 +85,12 @@ def compared(names: list[str], count: int, samples: Samples, seed: int, stages: 
     """A row a method; one that fails is a row with the reason."""
     rows = []
     for name in names:
-        began = time.perf_counter()
         try:
-            row = figures(methods.fitted(methods.make(name, count, seed, {}), samples.X, stages), samples)
+            estimator = methods.make(name, count, seed, {})
+            rows.append({"method": name, "seconds": methods.fitted(estimator, samples.X, stages)})
+            rows[-1] |= figures(estimator, samples)
         except ValueError as error:
-            row = {"remark": one_line(error)}
-        rows.append({"method": name, "seconds": round(time.perf_counter() - began, 3)} | row)
+            rows.append({"method": name, "remark": one_line(error)})
     columns = list(dict.fromkeys(key for row in rows for key in row))
     return [{key: row.get(key) for key in columns} for row in rows]
 

@@ -61,11 +61,11 @@ def fit(
         wanted = Wanted(options.split(columns), options.split(drop), id, label)
         samples = load(Source(data, format, delimiter, encoding, header), wanted, missing, console)
         steps = prepared(samples, scale, missing)
-        methods.fitted(estimator, samples.X, stages)
+        fit_seconds = methods.fitted(estimator, samples.X, stages)
         stages.begin("writing")
         settings = {"command": typed(), "file": data, "scale": scale.value, "missing": missing.value, "seed": str(seed)}
         found = written(Fitted(estimator, steps, samples, settings), out, model, report)
-        found |= {"notes": notes, "seconds": round(time.perf_counter() - began, 3)}
+        found |= {"notes": notes, "fit_seconds": fit_seconds, "seconds": round(time.perf_counter() - began, 3)}
     words = found.pop("words")
     if json:
         outcome.print_json(found)

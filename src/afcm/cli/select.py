@@ -47,7 +47,8 @@ def select(
         stages.begin("looking at numbers of clusters")
         selection = selected(samples.X, most, seed)
         if report is not None:
-            estimator = methods.fitted(methods.make("AFCM", selection.n_clusters, seed, {}), samples.X, stages)
+            estimator = methods.make("AFCM", selection.n_clusters, seed, {})
+            methods.fitted(estimator, samples.X, stages)
             settings = {"command": typed(), "file": data, "scale": scale.value, "seed": str(seed)}
             tell(Fitted(estimator, steps, samples, settings), report, None, selection)
     if json:
