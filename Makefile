@@ -27,7 +27,7 @@ peers:  ## Install fuzzy-c-means beside, for the tests and benchmarks that compa
 	$(PYTHON) -m venv $(VENV)-peers
 	$(PEERS) -m pip install --quiet --disable-pip-version-check fuzzy-c-means
 
-demo: $(VENV)/.demo-stamp  ## Fit k-means, PlainAFCM and AFCM on the toys and Iris; writes out/demo.png
+demo: $(VENV)/.demo-stamp  ## Fit k-means, PlainAFCM and AFCM on the toys and Iris; writes out/demo.png and out/report.html
 	$(BIN)/python -m afcm.demo --out out
 
 test: $(VENV)/.test-stamp  ## Run the tests

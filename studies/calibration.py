@@ -11,8 +11,8 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import confusion_matrix, roc_auc_score
 
 from afcm import AFCM
-from afcm.demo import COLORS
 from afcm.diffusion import diffused
+from afcm.plots.colors import PALETTE
 from studies.common import Problem, show, ten, write_csv
 
 SEEDS = range(3)
@@ -104,7 +104,7 @@ def draw(curves: dict[str, tuple[Any, Any, Any]], path: Path) -> None:
     figure = Figure(figsize=(6.4, 6.4), layout="constrained")
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
     above.plot([0, 1], [0, 1], color="#6b6b6b", linestyle=":", label="what is said is true")
-    for (name, (shares, claimed, true)), color, (marker, size) in zip(curves.items(), COLORS, MARKERS, strict=False):
+    for (name, (shares, claimed, true)), color, (marker, size) in zip(curves.items(), PALETTE, MARKERS, strict=False):
         seen = shares > 0.002  # a bin with fewer than two in a thousand samples tells nothing
         style = {"marker": marker, "markersize": size, "markerfacecolor": "none" if marker == "s" else color}
         above.plot(claimed[seen], true[seen], color=color, label=name, clip_on=False, **style)

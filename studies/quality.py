@@ -13,8 +13,8 @@ from sklearn.mixture import GaussianMixture
 
 from afcm import AFCM
 from afcm.baselines import SpectralBaseline
-from afcm.demo import COLORS
 from afcm.experiments.printed import printed_score
+from afcm.plots.colors import PALETTE
 from studies.common import METRICS, Problem, scores, show, side, ten, write_csv
 
 SEEDS = range(5)
@@ -120,7 +120,7 @@ def draw(rows: list[dict[str, Any]], path: Path) -> None:
     spread = np.array([[table[f"{kernel} k={k}"][name] for name in names] for kernel, k in FIXED])
     axes.vlines(places, spread.min(axis=0), spread.max(axis=0), color="#c8c8c8", linewidth=9, label="four fixed graphs")
     series = (("AFCM", "AFCM, label-free", "o"), (ORACLE, "paper's AFCM (oracle)", "D"), ("k-means", "k-means", "x"))
-    for (method, label, marker), color in zip(series, COLORS, strict=False):
+    for (method, label, marker), color in zip(series, PALETTE, strict=False):
         values = [table[method][name] for name in names]
         axes.plot(places, values, marker, color=color, label=label)
     axes.set(ylabel="ACC in %", ylim=(0, 100), xticks=places)

@@ -13,7 +13,10 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "afcm"
-HEAVY = {"matplotlib", "torch", "dask", "numba", "cupy", "pandas", "polars"}
+HEAVY = {"matplotlib", "torch", "dask", "numba", "cupy", "pandas", "polars", "jinja2"}
+
+# What people look at stands on the rest, never the other way round.
+FACES = {"afcm.cli", "afcm.report", "afcm.plots", "afcm.tabular", "afcm.modelfiles", "afcm.experiments"}
 
 # module (or folder) → what it must not import
 FORBIDDEN = {
@@ -28,7 +31,12 @@ FORBIDDEN = {
     "starts.py": {"afcm.estimators", "afcm.models"},
     "metrics": {"afcm.estimators", "afcm.models", "afcm.datasets"},
     "datasets": {"afcm.estimators", "afcm.models"},
-    "estimators": {"afcm.baselines", "afcm.datasets", "afcm.demo"},
+    "estimators": {"afcm.baselines", "afcm.datasets", "afcm.demo", *FACES},
+    "selection": {"afcm.cli", "afcm.report", "afcm.experiments"},
+    "plots": {"afcm.cli", "afcm.report", "afcm.experiments", "afcm.tabular", "afcm.demo"},
+    "report": {"afcm.cli", "afcm.experiments", "afcm.tabular", "afcm.demo"},
+    "modelfiles": FACES - {"afcm.modelfiles"},
+    "tabular": {"afcm.cli", "afcm.report", "afcm.estimators", "afcm.models", "afcm.demo"},
 }
 
 

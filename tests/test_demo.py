@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import struct
 
+import pytest
+
 from afcm import demo
 
+pytest.importorskip("jinja2")
 
-def test_the_demo_prints_its_table_and_draws_its_picture(tmp_path, capsys):
+
+def test_the_demo_prints_its_table_draws_its_picture_and_writes_its_page(tmp_path, capsys):
     assert demo.main(["--out", str(tmp_path / "new" / "folder")]) == 0
     captured = capsys.readouterr()
     lines = captured.out.splitlines()
@@ -19,3 +23,6 @@ def test_the_demo_prints_its_table_and_draws_its_picture(tmp_path, capsys):
     width, height = struct.unpack(">II", header[16:24])
     assert header[:8] == b"\x89PNG\r\n\x1a\n"
     assert width > 1000 < height + 400
+    page = (tmp_path / "new" / "folder" / "report.html").read_text(encoding="utf-8")
+    assert "Iris: three species of flowers" in page
+    assert "versicolor" in page

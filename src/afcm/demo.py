@@ -1,4 +1,4 @@
-"""`make demo`: k-means, PlainAFCM and AFCM on the paper's two toys and on Iris, a table and a picture."""
+"""`make demo`: k-means, PlainAFCM and AFCM on the paper's two toys and on Iris: a table, a picture, a page."""
 
 from __future__ import annotations
 
@@ -19,10 +19,8 @@ from afcm import AFCM, PlainAFCM
 from afcm.datasets import make_rings, make_spirals
 from afcm.exceptions import AFCMWarning
 from afcm.metrics import adjusted_rand, clustering_accuracy, normalized_mutual_info
-from afcm.plots.colors import PALETTE, as_rgb, cluster_colors, opacity
+from afcm.plots.colors import as_rgb, cluster_colors, opacity
 from afcm.plots.layout import flat
-
-COLORS = PALETTE  # the name that the studies import
 
 
 class Case(NamedTuple):
@@ -114,10 +112,31 @@ def draw(cases: list[Case], models: dict[tuple[str, str], Any], path: Path) -> N
     figure.savefig(path, dpi=120)
 
 
+def write_page(model: Any, path: Path) -> None:
+    """The report page of AFCM on Iris, in centimetres."""
+    from afcm.report import Findings, write_report
+
+    iris = load_iris()
+    findings = Findings.of(
+        model,
+        minmax_scale(iris.data),
+        features=iris.data,
+        feature_names=iris.feature_names,
+        id_name="flower",
+        ids=range(1, len(iris.data) + 1),
+        classes=iris.target_names[iris.target],
+        title="Iris: three species of flowers",
+        settings={"command": "make demo", "scale": "minmax", "seed": "0"},
+    )
+    write_report(findings, path)
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Fit, print, draw."""
     parser = argparse.ArgumentParser(prog="python -m afcm.demo", description=__doc__)
-    parser.add_argument("--out", type=Path, default=Path("out"), help="folder for demo.png (default: out)")
+    parser.add_argument(
+        "--out", type=Path, default=Path("out"), help="folder for demo.png and report.html (default: out)"
+    )
     out = parser.parse_args(arguments).out
     out.mkdir(parents=True, exist_ok=True)
     chosen, models, rows = cases(), {}, []
@@ -128,7 +147,11 @@ def main(arguments: list[str] | None = None) -> int:
         rows.append(row)
     print(table(rows))
     draw(chosen, models, out / "demo.png")
-    print(f"\nACC, NMI and ARI against the known classes, in percent. Picture: {out / 'demo.png'}")
+    write_page(models["iris", "AFCM"], out / "report.html")
+    print(
+        f"\nACC, NMI and ARI against the known classes, in percent. Picture: {out / 'demo.png'}; "
+        f"a page about AFCM on Iris: {out / 'report.html'}"
+    )
     return 0
 
 

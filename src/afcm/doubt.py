@@ -9,15 +9,19 @@ from numpy.typing import NDArray
 
 # A sample is called ambiguous from here on: its best cluster leads the second by no more than half of the whole.
 AMBIGUOUS = 0.5
+BLOCK_ROWS = 1 << 16
 
 
 def ambiguity(memberships: Any) -> NDArray[np.floating[Any]]:
     """1 minus the lead of the largest membership over the second: 0 for a certain sample, 1 for a tie."""
     memberships = np.asarray(memberships)
-    if memberships.shape[1] < 2:
-        return np.zeros(memberships.shape[0], dtype=memberships.dtype)
-    second, first = np.partition(memberships, -2, axis=1)[:, -2:].T
-    return np.clip(1 - (first - second), 0, 1)
+    doubts = np.zeros(memberships.shape[0], dtype=memberships.dtype)
+    if memberships.shape[1] > 1:
+        for start in range(0, doubts.size, BLOCK_ROWS):  # a copy of a block, not of all
+            rows = slice(start, start + BLOCK_ROWS)
+            second, first = np.partition(memberships[rows], -2, axis=1)[:, -2:].T
+            doubts[rows] = np.clip(1 - (first - second), 0, 1)
+    return doubts
 
 
 def honest_memberships(model: Any, X: Any = None) -> Any:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import pyarrow as pa
 import typer
 from rich.box import SIMPLE
@@ -16,7 +15,6 @@ from afcm.cli import methods, options, outcome
 from afcm.cli.console import guarded, make_console, say, told
 from afcm.cli.progress import Stages, working
 from afcm.cli.samples import Samples, Source, Wanted, load, prepared
-from afcm.doubt import AMBIGUOUS
 from afcm.tabular import write_table
 from afcm.tabular.reading import one_line
 from afcm.tabular.writing import writer
@@ -97,14 +95,13 @@ def compared(names: list[str], count: int, samples: Samples, seed: int, stages: 
 
 def figures(estimator: Any, samples: Samples) -> dict[str, Any]:
     """What can be compared between methods."""
-    memberships, doubt = outcome.memberships_of(estimator), outcome.doubts(estimator)
-    sizes = np.bincount(estimator.labels_, minlength=memberships.shape[1])
+    verdict = outcome.judged(estimator, samples)
     return {
-        **outcome.scores(samples, estimator.labels_),
-        "small": int(sizes.min()),
-        "large": int(sizes.max()),
-        "ambiguous": int((doubt >= AMBIGUOUS).sum()),
-        "memberships": getattr(estimator, "membership_state_", "hard"),
+        **outcome.scored(verdict.scores, samples),
+        "small": int(verdict.sizes.min()),
+        "large": int(verdict.sizes.max()),
+        "ambiguous": len(verdict.ambiguous),
+        "memberships": verdict.fit.state,
     }
 
 

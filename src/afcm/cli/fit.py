@@ -14,6 +14,7 @@ from afcm.cli import methods, options, outcome
 from afcm.cli.console import guarded, make_console, told, typed
 from afcm.cli.progress import working
 from afcm.cli.samples import Samples, Source, Wanted, load, prepared
+from afcm.report.verdict import Verdict
 from afcm.tabular import with_results, write_table
 from afcm.tabular.writing import writer
 
@@ -102,21 +103,22 @@ class Fitted:
 
 def written(fit: Fitted, out: Path | None, model: Path | None, report: Path | None) -> dict[str, Any]:
     """Write what was asked for; returns what was found, for people and machines."""
-    estimator, samples = fit.estimator, fit.samples
-    doubt = outcome.doubts(estimator)
-    found = outcome.described(estimator, samples, doubt)
+    verdict = outcome.judged(fit.estimator, fit.samples)
+    found = outcome.described(verdict, fit.estimator, fit.samples)
     if out is not None:
-        found["added_columns"] = write_result(out, samples, estimator, doubt)
+        found["added_columns"] = write_result(out, fit.samples, verdict)
     if model is not None:
         save(fit, model)
-    found["words"] = tell(fit, report, model)
+    if report is not None:
+        write_page(fit, report, model)
+    found["words"] = "\n".join(verdict.summary)
     return found | {"files": [str(path) for path in (out, model, report) if path is not None]}
 
 
-def write_result(out: Path, samples: Samples, estimator: Any, doubt: Any) -> list[str]:
+def write_result(out: Path, samples: Samples, verdict: Verdict) -> list[str]:
     """The table with its new columns, whose names are returned."""
-    memberships = outcome.memberships_of(estimator)
-    table, names = with_results(samples.table, estimator.labels_, memberships, doubt, samples.rows)
+    found = verdict.fit.labels, verdict.fit.memberships, verdict.ambiguity
+    table, names = with_results(samples.table, *found, samples.rows)
     write_table(table, out)
     return names
 
@@ -133,8 +135,8 @@ def save(fit: Fitted, path: Path) -> None:
     save_model(fit.model, path, info=about)
 
 
-def tell(fit: Fitted, report: Path | None = None, model: Path | None = None, selection: Any = None) -> str:
-    """The summary in words; also the page, if it is wanted."""
+def write_page(fit: Fitted, report: Path, model: Path | None = None, selection: Any = None) -> None:
+    """The report page."""
     from afcm.report import Findings, write_report
 
     samples = fit.samples
@@ -151,6 +153,4 @@ def tell(fit: Fitted, report: Path | None = None, model: Path | None = None, sel
         selection=selection,
         model_file=None if model is None else model.name,
     )
-    if report is not None:
-        write_report(findings, report)
-    return "\n".join(findings.summary)
+    write_report(findings, report)

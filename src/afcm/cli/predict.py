@@ -13,7 +13,9 @@ from afcm.cli import options, outcome
 from afcm.cli.console import guarded, make_console, told
 from afcm.cli.progress import working
 from afcm.cli.samples import Samples, Source
-from afcm.doubt import AMBIGUOUS
+from afcm.doubt import AMBIGUOUS, ambiguity, honest_memberships
+from afcm.report.reading import last_step
+from afcm.report.verdict import known_classes, scores_of
 from afcm.tabular import TableError, choose_columns, with_results, write_table
 from afcm.tabular.columns import matrix
 from afcm.tabular.reading import listed
@@ -82,25 +84,29 @@ def load_for(fitted: Any, about: dict[str, Any], source: Source, label: str | No
 def labelled(fitted: Any, samples: Samples, out: Path) -> dict[str, Any]:
     """Memberships of the samples, written with their table."""
     estimator, X = last_step(fitted), transformed(fitted, samples.X)
-    labels, memberships = estimator.predict(X), outcome.memberships_of(estimator, X)
-    doubt = outcome.doubts(estimator, X)
+    labels, memberships = estimator.predict(X), memberships_of(estimator, X)
+    soft = hasattr(estimator, "memberships_")
+    doubt = ambiguity(honest_memberships(estimator, X) if soft else memberships)
     table, names = with_results(samples.table, labels, memberships, doubt, samples.rows)
     write_table(table, out)
+    classes = samples.column(samples.label)
     return {
         "method": type(estimator).__name__,
         "n_samples": len(labels),
         "n_clusters": memberships.shape[1],
         "sizes": np.bincount(labels, minlength=memberships.shape[1]).tolist(),
         "ambiguous": int((doubt >= AMBIGUOUS).sum()),
-        "scores": outcome.scores(samples, labels),
+        "scores": outcome.scored(None if classes is None else scores_of(known_classes(classes), labels), samples),
         "added_columns": names,
         "files": [str(out)],
     }
 
 
-def last_step(model: Any) -> Any:
-    """The clusterer of a pipeline, or the model itself."""
-    return model[-1] if hasattr(model, "steps") else model
+def memberships_of(estimator: Any, X: Any) -> Any:
+    """Memberships of new samples; of a hard method 0 and 1."""
+    if hasattr(estimator, "predict_proba"):
+        return estimator.predict_proba(X)
+    return np.eye(estimator.n_clusters)[estimator.predict(X)]
 
 
 def transformed(model: Any, X: Any) -> Any:

@@ -9,7 +9,7 @@ import typer
 
 from afcm.cli import methods, options, outcome
 from afcm.cli.console import guarded, make_console, told, typed
-from afcm.cli.fit import Fitted, tell
+from afcm.cli.fit import Fitted, write_page
 from afcm.cli.progress import working
 from afcm.cli.samples import Source, Wanted, load, prepared
 
@@ -50,7 +50,7 @@ def select(
             estimator = methods.make("AFCM", selection.n_clusters, seed, {})
             methods.fitted(estimator, samples.X, stages)
             settings = {"command": typed(), "file": data, "scale": scale.value, "seed": str(seed)}
-            tell(Fitted(estimator, steps, samples, settings), report, None, selection)
+            write_page(Fitted(estimator, steps, samples, settings), report, selection=selection)
     if json:
         outcome.print_json(as_json(selection))
     else:

@@ -155,7 +155,7 @@ class GeneralizedGaussianMixture(SoftClusterer):
             ) from error
         best, shapes = min(runs, key=lambda run: run[0].state.objective)
         self._store_parameters(best.state.parameters, origin)
-        self._store_run(best, self.predict_proba(X), doubt_hard=False)
+        self._store_run(best, self._memberships_of(X), doubt_hard=False)
         self.history_["shape"] = shapes if np.ndim(self.shape_) else shapes[:, 0]
         self._warn_of_needles()
         return self
@@ -245,7 +245,9 @@ class GeneralizedGaussianMixture(SoftClusterer):
 
     def predict_proba(self, X: Any) -> Any:
         """Memberships of new samples, n×c; rows sum to 1. The model is not changed."""
-        X = self._validated_new(X)
+        return self._memberships_of(self._validated_new(X))
+
+    def _memberships_of(self, X: Any) -> Any:
         return mggd.memberships(self._log_joint(X)).astype(X.dtype, copy=False)
 
     def transform(self, X: Any) -> Any:

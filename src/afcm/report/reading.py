@@ -45,12 +45,12 @@ class Fit:
         own = own_memberships(estimator)
         embedding = getattr(estimator, "embedding_", None)
         return cls(
-            labels=np.asarray(getattr(estimator, "labels_", hard_labels(own)), dtype=np.intp),
+            labels=np.asarray(estimator.labels_ if hasattr(estimator, "labels_") else hard_labels(own), dtype=np.intp),
             memberships=own,
             honest=_told_doubt(estimator, X, own),
             calibrated=hasattr(estimator, "calibrated_memberships"),
-            state=getattr(estimator, "membership_state_", membership_state(own)),
-            crispness=float(getattr(estimator, "crispness_", crispness(own))),
+            state=estimator.membership_state_ if hasattr(estimator, "membership_state_") else membership_state(own),
+            crispness=float(estimator.crispness_ if hasattr(estimator, "crispness_") else crispness(own)),
             gamma=_sharpness(estimator),
             gamma_cap=_number(estimator, "gamma_cap_"),
             auto=isinstance(getattr(estimator, "n_clusters", None), str),

@@ -1,0 +1,56 @@
+"""Every command that README and ``--help`` show runs as it is printed."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pyarrow")
+pytest.importorskip("typer")
+from afcm.cli import app
+from tests.tabular.files import csv_bytes
+
+README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+
+
+def readme_commands():
+    blocks = re.findall(r"```\n(.*?)```", README, re.DOTALL)
+    lines = [line.split("  #")[0].strip() for block in blocks for line in block.splitlines()]
+    return [line for line in lines if line.startswith("afcm ")]
+
+
+def help_commands():
+    texts = [command.callback.__doc__ for command in app.registered_commands]
+    return [match for text in texts for match in re.findall(r"Example: (afcm .*)", text)]
+
+
+@pytest.fixture
+def tables(folder):
+    """data.csv with a column y of classes, new.csv without."""
+    content = csv_bytes().replace(b"species", b"y")
+    (folder / "data.csv").write_bytes(content)
+    (folder / "new.csv").write_bytes(b"\n".join(line.rsplit(b",", 1)[0] for line in content.splitlines()[:20]))
+    return folder
+
+
+def test_there_are_commands_to_run():
+    assert len(readme_commands()) == 6
+    assert len(help_commands()) == 6  # reproduce takes over an hour and shows none
+
+
+@pytest.mark.parametrize("source", [readme_commands, help_commands])
+def test_commands_run_as_printed(afcm, tables, source):
+    for line in source():
+        _, *arguments = shlex.split(line)
+        if arguments[0] == "reproduce":  # over an hour as it stands
+            arguments += ["--only", "iris", "--method", "CDKM", "--seeds", "1", "--jobs", "1"]
+            arguments[arguments.index("FOLDER")] = "."
+        if arguments[0] == "predict" and not (tables / "model.afcm").exists():
+            afcm("fit", "data.csv", "--clusters", "3", "--model", "model.afcm")
+        done = afcm(*arguments)
+        assert done.code == 0, (line, done.err)
+    assert (tables / "labelled.csv").read_text().count("\n") == 20
+    assert (tables / "report.html").stat().st_size > 10_000
