@@ -17,8 +17,7 @@ README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 
 
 def readme_commands():
-    blocks = re.findall(r"```\n(.*?)```", README, re.DOTALL)
-    lines = [line.split("  #")[0].strip() for block in blocks for line in block.splitlines()]
+    lines = [line.split("  #")[0].strip() for line in README.splitlines()]
     return [line for line in lines if line.startswith("afcm ")]
 
 

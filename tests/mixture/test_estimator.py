@@ -247,3 +247,11 @@ def test_a_needle_is_reported():
         model = GeneralizedGaussianMixture(1).fit(X)
     assert np.isfinite(model.score(X))
     assert GeneralizedGaussianMixture(1, shape=0.5).fit(X).shape_ == 0.5
+
+
+def test_data_frames_are_fitted_without_a_word():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 2)), columns=["a", "b"])
+    model = GeneralizedGaussianMixture(2, random_state=0).fit(frame)
+    assert list(model.feature_names_in_) == ["a", "b"]
+    assert np.array_equal(model.predict(frame), model.labels_)
