@@ -1,0 +1,47 @@
+"""Exact nearest neighbours of tensors by blocked products: wherever the fused kernel cannot go."""
+
+# mypy: disable-error-code="import-not-found"
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+# Entries of the distance matrix that are there at a time; candidates beyond k that are measured again.
+ENTRIES, SPARE = 1 << 25, 6
+
+
+def nearest(points: Any, k: int, queries: Any = None) -> tuple[Any, Any]:
+    """The k nearest rows and their squared distances (float64), ties by row number."""
+    asked = points if queries is None else queries
+    numbers = torch.arange(asked.shape[0], device=points.device)
+    own = numbers if queries is None else torch.full_like(numbers, -1)
+    mean = points.double().mean(dim=0)
+    table = points.double() - mean
+    lengths = torch.linalg.vecdot(table, table)
+    size, lists = max(1, ENTRIES // points.shape[0]), []
+    for first in range(0, asked.shape[0], size):
+        part, mine = asked[first : first + size], own[first : first + size]
+        costs = lengths - 2 * ((part.double() - mean) @ table.T)
+        if queries is None:
+            costs.scatter_(1, mine[:, None], float("inf"))
+        candidates = torch.topk(costs, min(k + SPARE, costs.shape[1]), largest=False, sorted=False).indices
+        lists.append(measured(points, part, candidates, k, mine))
+    indices, squared = (torch.cat(parts) for parts in zip(*lists, strict=True))
+    return indices, squared
+
+
+def measured(points: Any, asked: Any, candidates: Any, k: int, own: Any) -> tuple[Any, Any]:
+    """Exact float64 distances to the candidates, sorted (ties by row number), the first k kept.
+
+    What is no candidate has the number of points for its own; so has a row's own number (−1: none) no place here.
+    """
+    squared = torch.empty(candidates.shape, dtype=torch.float64, device=points.device)
+    candidates = candidates.sort(dim=1).values
+    for column in range(candidates.shape[1]):
+        difference = points[candidates[:, column].clamp(max=points.shape[0] - 1)].double() - asked
+        squared[:, column] = torch.linalg.vecdot(difference, difference)
+    squared[(candidates == own[:, None]) | (candidates >= points.shape[0])] = float("inf")
+    squared, order = torch.sort(squared, dim=1, stable=True)
+    return torch.gather(candidates, 1, order[:, :k]), squared[:, :k].contiguous()
