@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import make_blobs, make_moons
 
 from afcm import AFCM, sharpening
+from afcm.backends import host
 from afcm.graph import normalised, normalized_cut
 from afcm.similarity import agreed_weights, natural_neighbors, searched
 from afcm.starts import one_hot
@@ -41,7 +42,7 @@ def test_blocks_of_edges_give_the_same(monkeypatch):
     vectors = np.random.default_rng(0).standard_normal((40, 5))
     edges = tuple(np.random.default_rng(1).integers(40, size=(2, 100)))
     whole = sharpening.coherence(vectors, edges, 2)
-    monkeypatch.setattr(sharpening, "BLOCK_EDGES", 7)
+    monkeypatch.setattr(host, "BLOCK_EDGES", 7)
     np.testing.assert_array_equal(sharpening.coherence(vectors, edges, 2), whole)
 
 

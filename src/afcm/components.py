@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import euclidean_distances
 
+from afcm import backends
+
 Floats = NDArray[np.floating[Any]]
 Integers = NDArray[np.intp]
 
@@ -39,7 +41,7 @@ def component_gaps(labels: Integers, n_components: int, points: Any, random: np.
     if points is None:
         return 1.0 - np.eye(n_components)
     rows, offsets = witnesses(labels, n_components, random)
-    squared = euclidean_distances(points[rows], squared=True)
+    squared = euclidean_distances(backends.to_host(backends.rows(points, rows)), squared=True)
     return np.minimum.reduceat(np.minimum.reduceat(squared, offsets, axis=0), offsets, axis=1)
 
 

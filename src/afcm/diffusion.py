@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
+from array_api_compat import array_namespace
 
 from afcm.graph import Graph
 
@@ -25,11 +25,12 @@ def diffused(graph: Graph, memberships: Any, restart: float = RESTART) -> Any:
 
     A node without neighbours keeps its row.
     """
-    scale = np.sqrt(graph.volumes)[:, None]
+    xp = array_namespace(memberships)
+    scale = xp.sqrt(graph.volumes)[:, None]
     alone = scale <= 0
-    safe = np.where(alone, 1.0, scale)
+    safe = xp.where(alone, xp.ones_like(scale), scale)
     spread = memberships
     for _ in range(math.ceil(math.log(TOLERANCE) / math.log1p(-restart))):
         walked = (graph.operator @ (spread * scale)) / safe  # P = (MD)^{-1/2} S (MD)^{1/2}
-        spread = restart * memberships + (1 - restart) * np.where(alone, memberships, walked)
+        spread = restart * memberships + (1 - restart) * xp.where(alone, memberships, walked)
     return spread

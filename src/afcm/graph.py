@@ -6,6 +6,7 @@ clusters and for the degrees, and never a hundred of its own nearest neighbours.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,9 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
-from scipy.sparse.csgraph import connected_components
 
+from afcm.backends import backend_of, is_tensor, like, to_host
 from afcm.neighbors import Neighbors
 from afcm.products import parallel
 
@@ -44,12 +46,8 @@ class Graph:
     @cached_property
     def components(self) -> tuple[int, Integers]:
         """Number of connected components among nodes with neighbours, and each node's (−1: isolated)."""
-        _, labels = connected_components(self.affinity, directed=False)
-        isolated = self.degrees <= 0
-        labels = labels.astype(np.intp)
-        labels[isolated] = -1
-        kept, labels[~isolated] = np.unique(labels[~isolated], return_inverse=True)
-        return kept.size, labels
+        count, labels = backend_of(self.affinity).components(self.affinity, self.degrees <= 0)
+        return count, labels
 
 
 class Lists(NamedTuple):
@@ -64,7 +62,7 @@ class Lists(NamedTuple):
 
 def gaussian(lists: Lists) -> Floats:
     """``exp(−d² / (2σ²))``, the paper's, with σ = ``bandwidth``."""
-    return np.exp(-lists.squared / (2 * lists.bandwidth**2))
+    return array_namespace(lists.squared).exp(-lists.squared / (2 * lists.bandwidth**2))
 
 
 def local(lists: Lists) -> Floats:
@@ -72,22 +70,30 @@ def local(lists: Lists) -> Floats:
 
     Where s is 0 (k copies of a sample that were not merged) copies have similarity 1 and others 0.
     """
+    xp = array_namespace(lists.squared)
     scales = lists.own_scale[:, None] * lists.their_scale
-    exponents = np.where(lists.squared > 0, np.inf, 0.0)
-    return np.exp(-np.divide(lists.squared, scales, out=exponents, where=scales > 0))
+    without_scale = xp.where(lists.squared > 0, xp.full_like(scales, math.inf), xp.zeros_like(scales))
+    return xp.exp(-ratio(lists.squared, scales, without_scale))
 
 
 def adaptive(lists: Lists) -> Floats:
     """``(e_{k+1} − e_j) / (k e_{k+1} − Σ_l e_l)`` with e the squared distances: no parameter, rows sum to 1."""
+    xp = array_namespace(lists.squared)
     closeness = lists.beyond[:, None] - lists.squared
-    totals = closeness.sum(axis=1, keepdims=True)
-    equal = np.full_like(closeness, 1 / closeness.shape[1])
-    return np.divide(closeness, totals, out=equal, where=totals > 0)
+    totals = xp.sum(closeness, axis=1, keepdims=True)
+    return ratio(closeness, totals, xp.full_like(closeness, 1 / closeness.shape[1]))
 
 
 def binary(lists: Lists) -> Floats:
     """1 for every neighbour."""
-    return np.ones_like(lists.squared)
+    return array_namespace(lists.squared).ones_like(lists.squared)
+
+
+def ratio(top: Any, bottom: Any, otherwise: Any) -> Any:
+    """``top / bottom`` where the bottom is positive."""
+    xp = array_namespace(top, bottom)
+    filled = bottom > 0
+    return xp.where(filled, top / xp.where(filled, bottom, xp.ones_like(bottom)), otherwise)
 
 
 KERNELS: dict[str, Callable[[Lists], Floats]] = {
@@ -104,57 +110,51 @@ def neighbor_lists(neighbors: Neighbors, k: int, bandwidth: float, scales: Float
     ``scales`` are those of the graph's nodes when the lists belong to new samples.
     """
     squared = neighbors.squared[:, :k]
-    own = np.sqrt(squared[:, -1])
+    own = array_namespace(squared).sqrt(squared[:, -1])
     their = (own if scales is None else scales)[neighbors.indices[:, :k]]
     return Lists(squared, neighbors.squared[:, -1], own, their, bandwidth)
 
 
 def directed(weights: Floats, indices: Integers, n_nodes: int) -> Any:
     """The sparse matrix with ``weights`` at each row's neighbours."""
-    n_rows, k = weights.shape
-    offsets = np.arange(0, n_rows * k + 1, k)
-    matrix = sp.csr_array((weights.ravel(), indices[:, :k].ravel(), offsets), shape=(n_rows, n_nodes))
-    matrix.eliminate_zeros()
-    return matrix
+    return backend_of(weights).directed(weights, indices, n_nodes)
 
 
 def symmetrised(weights: Any) -> Any:
     """``(W + Wᵀ) / 2``."""
-    return sp.csr_array((weights + weights.T) * 0.5)
+    return backend_of(weights).symmetrised(weights)
 
 
 def agreed(weights: Any) -> Any:
     """``((√w_ij + √w_ji) / 2)²``: a similarity that only one side sees counts a quarter, not a half."""
-    roots = sp.csr_array(weights).sqrt()
-    mean = (roots + roots.T) * 0.5
-    return sp.csr_array(mean.multiply(mean))
+    backend = backend_of(weights)
+    return backend.squares(backend.symmetrised(backend.roots(weights)))
 
 
 def normalised(weights: Any, masses: Floats | None = None) -> Graph:
     """The normalised affinity of a symmetric matrix of similarities; isolated nodes get an empty row."""
-    n = weights.shape[0]
-    degrees = np.asarray(weights @ (np.ones(n) if masses is None else masses), dtype=np.float64)
+    xp = array_namespace(weights.data)
+    ones = xp.ones(weights.shape[0], dtype=weights.data.dtype, device=device(weights.data))
+    degrees = xp.astype(weights @ (ones if masses is None else masses), xp.float64)
     scale = inverse_sqrt(degrees)
     if masses is not None:
-        scale = scale * np.sqrt(masses)
-    affinity = sp.csr_array(weights, dtype=np.float64, copy=True)
-    affinity.data *= np.repeat(scale, np.diff(affinity.indptr))
-    affinity.data *= scale[affinity.indices]
-    return Graph(affinity, degrees, masses)
+        scale = scale * xp.sqrt(masses)
+    return Graph(backend_of(weights).scaled(weights, scale), degrees, masses)
 
 
 def inverse_sqrt(degrees: Floats) -> Floats:
     """``d^{-1/2}``, and 0 where d is 0."""
-    safe = np.where(degrees > 0, degrees, 1.0)
-    return np.where(degrees > 0, 1 / np.sqrt(safe), 0.0)
+    xp = array_namespace(degrees)
+    return ratio(xp.ones_like(degrees), xp.sqrt(degrees), xp.zeros_like(degrees))
 
 
 def normalized_cut(graph: Graph, indicator: Floats) -> float:
     """``Σ_j cut(j) / volume(j)`` of hard clusters (n×c, one 1 a row): from 0 to c, an empty cluster counts 1."""
-    scaled = indicator * np.sqrt(graph.volumes)[:, None]
-    volumes = np.einsum("ij,ij->j", scaled, scaled)
-    inside = np.einsum("ij,ij->j", scaled, graph.operator @ scaled)
-    return float(np.sum(1 - np.divide(inside, volumes, out=np.zeros_like(inside), where=volumes > 0)))
+    xp = array_namespace(indicator)
+    scaled = indicator * xp.sqrt(graph.volumes)[:, None]
+    volumes = xp.sum(scaled * scaled, axis=0)
+    inside = xp.sum(scaled * (graph.operator @ scaled), axis=0)
+    return float(xp.sum(1 - ratio(inside, volumes, xp.zeros_like(inside))))
 
 
 def without_empty_rows(weights: Any, fallback: Integers | None = None) -> Any:
@@ -186,6 +186,11 @@ def distinct(points: Any, sample_weight: Floats | None = None, *, merge: bool = 
     everything = Distinct(np.arange(n), None, slice(None))
     if not merge and sample_weight is None:
         return everything
+    if is_tensor(points):
+        if sample_weight is None and not backend_of(points).any_equal_rows(points):
+            return everything
+        found = distinct(to_host(points), sample_weight, merge=merge)  # duplicates are sorted out on the host
+        return found._replace(masses=like(found.masses, points))
     first, inverse = _first_of_equals(points) if merge else (np.arange(n), np.arange(n))
     if sample_weight is None and first.size == n:
         return everything
@@ -242,7 +247,7 @@ def neighbor_graph(
     """Neighbours among the nodes (one more than k where there is one) → kernel → symmetric → normalised."""
     graph = normalised(symmetrised(neighbor_weights(found, k, kernel=kernel, bandwidth=bandwidth)), masses)
     if not graph.affinity.nnz:
-        typical = float(np.sqrt(np.median(found.squared[:, k - 1])))
+        typical = float(np.sqrt(np.median(to_host(found.squared[:, k - 1]))))
         raise ValueError(
             f"bandwidth={bandwidth!r} is so small against the distances in X that every similarity is 0; use about "
             f"{typical:.3g}, or kernel='local', or scale X"

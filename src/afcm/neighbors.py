@@ -1,8 +1,8 @@
 """Exact nearest neighbours behind one call.
 
 Few columns: SciPy's kd-tree. Many columns: `afcm.cells`, blocked products that skip what is out of reach. Sparse data:
-scikit-learn. Candidates are found in float32 about the mean and their distances computed again in float64, so
-near-ties come out as they should.
+scikit-learn. Tensors: `afcm.backends`. Candidates are found in float32 about the mean and their distances computed
+again in float64, so near-ties come out as they should.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from scipy.spatial import KDTree
 from scipy.spatial.distance import cdist
 from sklearn.neighbors import NearestNeighbors
 
-from afcm import cells, threads
+from afcm import backends, cells, threads
 
 Floats = NDArray[np.floating[Any]]
 
@@ -46,6 +46,8 @@ class Neighbors:
 
 def nearest(points: Any, k: int, queries: Any = None) -> Neighbors:
     """The ``k`` nearest rows of ``points`` to each of ``queries`` (default: to each other, self excluded)."""
+    if backends.is_tensor(points):
+        return Neighbors(*backends.torch_side().nearest(points, k, queries))
     if sp.issparse(points):
         return _by_sklearn(points, k, queries)
     if points.shape[1] <= TREE_COLUMNS:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from afcm import backends, neighbors, sharpening, spectral, starts, valleys
 from afcm import graph as graphs
-from afcm import neighbors, sharpening, spectral, starts, valleys
 from afcm.eigenbasis import LearningSolver
 from afcm.graph import Distinct, Graph
 from afcm.similarity import GivenSimilarity, NeighborSimilarity, agreed_weights, natural_neighbors, searched
@@ -43,6 +43,8 @@ class PreparedGraph:
         What was found when clusters were counted.
     features : dict
         ``n_features_in_`` and ``feature_names_in_`` of X.
+    to_host : bool
+        X came as a NumPy array and was put on a device: so results go back.
     """
 
     samples: Any
@@ -54,13 +56,14 @@ class PreparedGraph:
     hint: Any = None
     parts: valleys.Parts | None = None
     features: dict[str, Any] = field(default_factory=dict)
+    to_host: bool = False
     dense: LearningSolver = field(default_factory=LearningSolver, repr=False)
     _solved: dict[tuple[int, float], spectral.Eigenpairs] = field(default_factory=dict, repr=False)
 
     @property
     def n_samples(self) -> float:
         """Counted with their masses."""
-        return float(self.graph.degrees.size if self.graph.masses is None else self.graph.masses.sum())
+        return float(self.graph.degrees.shape[0] if self.graph.masses is None else self.graph.masses.sum())
 
     def eigenvectors(self, n_wanted: int, angle_tol: float = starts.START_ANGLE) -> spectral.Eigenpairs:
         """Leading eigenvectors of S, solved for once; by default accurate enough to start from."""
@@ -98,7 +101,7 @@ class GraphSetting:
 
     def from_points(self, X: Any, nodes: Distinct) -> PreparedGraph:
         """The graph of the nearest neighbours among different samples."""
-        points = X if nodes.masses is None else X[nodes.rows]
+        points = X if nodes.masses is None else backends.rows(X, nodes.rows)
         counted = None if self.n_clusters is not None else count_neighbors(points)
         parts = None if counted is None else counted_parts(*counted, nodes.masses)
         n_clusters = self.n_clusters or max(parts.count if parts else 1, 1)
@@ -135,5 +138,6 @@ def count_neighbors(points: Any) -> tuple[neighbors.Neighbors, int]:
 
 
 def counted_parts(found: neighbors.Neighbors, k: int, masses: Any) -> valleys.Parts:
-    """The pieces of the graph of these neighbours."""
-    return valleys.parts(agreed_weights(found, k), masses, max(FEWEST_SAMPLES, k // 2))
+    """The pieces of the graph of these neighbours, found on the host."""
+    weights = backends.to_host(agreed_weights(found, k))
+    return valleys.parts(weights, backends.to_host(masses), max(FEWEST_SAMPLES, k // 2))

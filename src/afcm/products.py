@@ -54,5 +54,7 @@ def band(matrix: Any, first: int, end: int) -> Any:
 
 
 def parallel(matrix: Any) -> Any:
-    """The matrix, ready to be multiplied on all cores where that pays."""
+    """The matrix, ready to be multiplied on all cores where that pays; one on a device is ready."""
+    if not sp.issparse(matrix):
+        return matrix
     return ParallelSparse(matrix) if matrix.nnz >= WORTH_THREADS and n_threads() > 1 else matrix

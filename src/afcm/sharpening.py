@@ -11,11 +11,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
+from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
 from afcm import starts
-from afcm.graph import Graph, normalised
+from afcm.backends import backend_of
+from afcm.graph import Graph, normalised, ratio
 
 Floats = NDArray[np.floating[Any]]
 
@@ -27,8 +28,6 @@ SHARPNESS = 4
 FLOOR = 0.01
 # Eigenvectors beyond the c-th lie close together and would cost most of the time; so many steps place them well enough.
 ROUGH_STEPS = 8
-# Edges whose cosines are worked out together: they stay in the cache.
-BLOCK_EDGES = 1 << 16
 
 
 class Sharpened(NamedTuple):
@@ -43,31 +42,33 @@ def sharpened(graph: Graph, weights: Any, n_clusters: int, n_neighbors: int) -> 
 
     k neighbours cannot tell groups of fewer than 2k nodes apart, so no more than n / 2k eigenvectors are asked.
     """
-    most = min(FINEST * n_clusters, graph.degrees.size // (2 * n_neighbors))
+    most = min(FINEST * n_clusters, graph.degrees.shape[0] // (2 * n_neighbors))
     if graph.components[0] >= n_clusters or most <= n_clusters:
         return Sharpened(graph)
     accurate = starts.leading(graph, n_clusters).vectors
     vectors = starts.leading(graph, most, hint=accurate, max_steps=ROUGH_STEPS).vectors
-    half = sp.triu(weights, 1).tocoo()
-    together = coherence(vectors, (half.row, half.col), n_clusters)
-    data = half.data * (FLOOR + (1 - FLOOR) * together)
-    upper = sp.csr_array((data, (half.row, half.col)), shape=weights.shape)
-    return Sharpened(normalised(sp.csr_array(upper + upper.T), graph.masses), vectors)
+    backend = backend_of(weights)
+    rows, columns, data = backend.upper_edges(weights)
+    together = coherence(vectors, (rows, columns), n_clusters)
+    kept = data * (FLOOR + (1 - FLOOR) * together)
+    return Sharpened(
+        normalised(backend.from_upper_edges((rows, columns, kept), weights.shape[0]), graph.masses), vectors
+    )
 
 
 def coherence(vectors: Floats, edges: tuple[Any, Any], fewest: int) -> Floats:
     """``mean_q max(0, cos_q)^p`` for each edge, cos_q between the first q coordinates of its two ends."""
     rows, columns = edges
-    result = np.empty(rows.size)
-    for begin in range(0, rows.size, BLOCK_EDGES):
-        block = slice(begin, begin + BLOCK_EDGES)
-        result[block] = _coherence(vectors[rows[block]], vectors[columns[block]], fewest)
-    return result
+    size, step = rows.shape[0], backend_of(vectors).BLOCK_EDGES
+    blocks = (slice(begin, begin + step) for begin in range(0, max(size, 1), step))
+    parts = [_coherence(vectors[rows[block]], vectors[columns[block]], fewest) for block in blocks]
+    return array_namespace(vectors).concat(parts)
 
 
 def _coherence(left: Floats, right: Floats, fewest: int) -> Floats:
-    dots = np.cumsum(left * right, axis=1)[:, fewest - 1 :]
-    lengths = np.sqrt(np.cumsum(left**2, axis=1)[:, fewest - 1 :])
-    lengths *= np.sqrt(np.cumsum(right**2, axis=1)[:, fewest - 1 :])
-    cosines = np.divide(dots, lengths, out=np.zeros_like(dots), where=lengths > 0)
-    return np.mean(np.clip(cosines, 0, 1) ** SHARPNESS, axis=1)
+    xp = array_namespace(left)
+    dots = xp.cumulative_sum(left * right, axis=1)[:, fewest - 1 :]
+    lengths = xp.sqrt(xp.cumulative_sum(left**2, axis=1)[:, fewest - 1 :])
+    lengths *= xp.sqrt(xp.cumulative_sum(right**2, axis=1)[:, fewest - 1 :])
+    cosines = ratio(dots, lengths, xp.zeros_like(dots))
+    return xp.mean(xp.clip(cosines, 0, 1) ** SHARPNESS, axis=1)

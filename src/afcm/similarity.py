@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
+from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
 from afcm import graph as graphs
@@ -57,15 +58,17 @@ class NeighborSimilarity:
     @classmethod
     def among(cls, points: Any, found: neighbors.Neighbors, k: int, kernel: str, bandwidth: float = 1.0) -> Self:
         """The similarity to nodes whose neighbours are known."""
-        return cls(points, np.sqrt(found.squared[:, k - 1]), k, kernel, bandwidth)
+        return cls(points, array_namespace(found.squared).sqrt(found.squared[:, k - 1]), k, kernel, bandwidth)
 
     def place(self, queries: Any) -> Placed:
         """Similarities of new samples; one too far from everything is similar to its nearest node alone."""
         found = neighbors.nearest(self.points, min(self.k + 1, self.points.shape[0]), queries)
+        xp, nearest = array_namespace(found.squared), found.indices[:, 0]
         lists = graphs.neighbor_lists(found, self.k, self.bandwidth, self.scales)
-        weights = graphs.directed(graphs.KERNELS[self.kernel](lists), found.indices, self.scales.size)
-        nearest = found.indices[:, 0]
-        return Placed(graphs.without_empty_rows(weights, nearest), np.where(found.squared[:, 0] == 0, nearest, -1))
+        weights = graphs.KERNELS[self.kernel](lists)
+        weights[:, 0] = xp.where(xp.sum(weights, axis=1) > 0, weights[:, 0], xp.ones_like(weights[:, 0]))
+        twins = xp.where(found.squared[:, 0] == 0, nearest, xp.full_like(nearest, -1))
+        return Placed(graphs.directed(weights, found.indices, self.scales.shape[0]), twins)
 
 
 @dataclass(frozen=True)

@@ -14,13 +14,14 @@ repeated eigenvalues; containing the start it never loses ground; its answer car
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
+from afcm.backends import backend_of, like, moved, to_host
 from afcm.threads import one_blas_thread
 
 Floats = NDArray[np.floating[Any]]
@@ -35,8 +36,6 @@ DENSE_MOST, DENSE_TRADE = 6000, 500
 DROP, STALLED = 1e-12, 1e-9
 # The most columns in the search space: thick enough to converge fast, thin enough to stay in cache.
 MIN_BASIS, BASIS_BLOCKS = 24, 2
-# Rows worked on at a time where a block is changed in place: they stay in the cache and need no second block.
-ROWS = 4096
 # The Chebyshev filter: log of the gain worth one expansion, log of the spread rounding allows, most products.
 FILTER_GAIN, FILTER_SPREAD, MAX_DEGREE = np.log(1e3), np.log(1e8), 60
 
@@ -63,9 +62,13 @@ class GraphPlusLowRank:
         image *= self.weight
         if self.factor is not None:
             inner = self.factor_weight * (self.factor.T @ block)
-            for rows in row_slices(self.size):
+            for rows in row_slices(image):
                 image[rows] += self.factor[rows] @ inner
         return image
+
+    def on_host(self) -> GraphPlusLowRank:
+        """The same with NumPy arrays."""
+        return GraphPlusLowRank(to_host(self.graph), self.weight, to_host(self.factor), self.factor_weight)
 
     def to_dense(self) -> Floats:
         """The n×n matrix, for small n and for tests."""
@@ -137,9 +140,18 @@ def leading_eigenvectors(
     solver = DenseSolver() if dense is None else dense
     with one_blas_thread():
         if operator.size <= max(DENSE_LIMIT, DENSE_PER_VECTOR * n_wanted) or solver.knows_graph:
-            return solver(operator, n_wanted, trace_tol, angle_tol)
+            return _solved(solver, operator, start, n_wanted, (trace_tol, angle_tol))
         found = _search(operator, _SearchSpace(operator, n_wanted, start), extra, (trace_tol, angle_tol, max_steps))
-        return solver(operator, n_wanted, trace_tol, angle_tol) if found is None else found
+        return _solved(solver, operator, start, n_wanted, (trace_tol, angle_tol)) if found is None else found
+
+
+def _solved(
+    solver: DenseSolver, operator: GraphPlusLowRank, start: Floats, n_wanted: int, limits: tuple[float, float]
+) -> Eigenpairs:
+    """What is small is solved on the host, wherever the arrays are."""
+    found = solver(operator.on_host(), n_wanted, *limits)
+    vectors, image = moved((found.vectors, found.graph_image), start)
+    return replace(found, vectors=vectors, graph_image=image)
 
 
 def _search(
@@ -182,16 +194,16 @@ def _filtered(operator: GraphPlusLowRank, ritz: Ritz, block: Floats) -> tuple[Fl
     The unwanted part is [−weight, `Ritz.unwanted`]; the three-term recurrence is scaled to be 1 at the
     largest Ritz value, so it cannot overflow however large γ/λ is.
     """
-    low, high, top = -abs(operator.weight), ritz.unwanted, ritz.values[0]
-    center, half = (high + low) / 2, max((high - low) / 2, np.finfo(float).tiny)
+    low, high, top = -abs(operator.weight), ritz.unwanted, float(ritz.values[0])
+    center, half = (high + low) / 2, max((high - low) / 2, float(np.finfo(float).tiny))
     degree = _degree((ritz.values - center) / half, ritz.n_wanted)
     ratio = half / (top - center)
     previous, scaling = block, ratio
-    current = (operator @ block - center * block) * (ratio / half)
+    current: Floats = (operator @ block - center * block) * (ratio / half)
     for _ in range(degree - 1):
         following = 1 / (2 / ratio - scaling)
         image = operator @ current
-        for rows in row_slices(operator.size):
+        for rows in row_slices(image):
             image[rows] -= center * current[rows]
             image[rows] *= 2 * following / half
             image[rows] -= (scaling * following) * previous[rows]
@@ -210,7 +222,7 @@ def _degree(mapped: Floats, n_wanted: int) -> int:
 
 @dataclass(frozen=True)
 class Ritz:
-    """Ritz pairs of the current search space: the wanted ones first, then the guards."""
+    """Ritz pairs of the current search space: the wanted ones first, then the guards. The numbers are on the host."""
 
     vectors: Floats
     values: Floats
@@ -247,13 +259,13 @@ class Ritz:
         share = 1e-2 * trace_tol / self.n_wanted
         gaps = np.concatenate([self.gaps, np.repeat(self.gaps[-1:], self.norms.size - self.n_wanted)])
         wanting = _ratio(self.norms**2, np.maximum(gaps, self.norms)) > share
-        return self.vectors if wanting.all() else self.vectors[:, wanting]
+        return self.vectors if wanting.all() else self.vectors[:, like(np.flatnonzero(wanting), self.vectors)]
 
     def eigenpairs(self, operator: GraphPlusLowRank, n_products: int, converged: bool) -> Eigenpairs:
         """The wanted pairs as a result."""
         q = self.n_wanted
         largest = max(float(np.abs(self.values).max()), np.finfo(float).tiny)
-        vectors = np.ascontiguousarray(self.vectors[:, :q])
+        vectors = backend_of(self.vectors).contiguous(self.vectors[:, :q])
         return Eigenpairs(
             vectors,
             self.values[:q],
@@ -276,7 +288,7 @@ class _SearchSpace:
         self.n_wanted = n_wanted
         self.block = max(start.shape[1], n_wanted + n_guards(n_wanted))
         self.capacity = min(max(MIN_BASIS, BASIS_BLOCKS * self.block), operator.size)
-        self.basis = np.empty((operator.size, self.capacity), order="F")
+        self.basis = backend_of(start).empty_basis(operator.size, self.capacity, start)
         self.projected = np.empty((self.capacity, self.capacity))
         self.width = 0
         self.n_products = 0
@@ -297,7 +309,7 @@ class _SearchSpace:
     def _append(self, new: Floats) -> None:
         end = self.width + new.shape[1]
         self.basis[:, self.width : end] = new
-        columns = self.basis[:, :end].T @ (self.operator @ new)
+        columns = to_host(self.basis[:, :end].T @ (self.operator @ new))
         self.n_products += 1
         self.projected[:end, self.width : end] = columns
         self.projected[self.width : end, :end] = columns.T
@@ -312,19 +324,21 @@ class _SearchSpace:
         """The best approximations to the wanted eigenvectors and guards in the search space."""
         everything, coefficients = self._rotation(self.block)
         values, others = everything[: self.block], everything[self.block :]
-        vectors = self.basis[:, : self.width] @ coefficients
+        vectors = self.basis[:, : self.width] @ like(coefficients, self.basis)
         residuals = self.operator @ vectors
         self.n_products += 1
-        for rows in row_slices(self.operator.size):
-            residuals[rows] -= vectors[rows] * values
+        factors = like(values, self.basis)
+        for rows in row_slices(residuals):
+            residuals[rows] -= vectors[rows] * factors
         return Ritz(vectors, values, column_lengths(residuals), self.n_wanted, others)
 
     def _restart(self, n_new: int) -> None:
         """Keep the best Ritz vectors and leave room for what comes."""
         keep = min(max(self.block, self.capacity - max(n_new, self.capacity // 2)), self.width)
         values, coefficients = self._rotation(keep)
-        for rows in row_slices(self.operator.size):
-            self.basis[rows, :keep] = self.basis[rows, : self.width] @ coefficients
+        rotation = like(coefficients, self.basis)
+        for rows in row_slices(self.basis):
+            self.basis[rows, :keep] = self.basis[rows, : self.width] @ rotation
         self.projected[:keep, :keep] = np.diag(values[:keep])
         self.width = keep
 
@@ -335,37 +349,39 @@ def orthonormal_complement(directions: Floats, basis: Floats) -> Floats:
     Directions already inside (to rounding) are dropped. Two passes of projection and Gram-matrix
     orthonormalisation: products of matrices only, and twice is enough.
     """
-    block = np.array(directions, order="C")
+    block = backend_of(directions).copied(directions)
     _scale_columns(block, column_lengths(block))
     for _ in range(2):
         if basis.shape[1]:
             inside = basis.T @ block
-            for rows in row_slices(block.shape[0]):
+            for rows in row_slices(block):
                 block[rows] -= basis[rows] @ inside
         lengths = column_lengths(block)
         if (lengths <= DROP).any():
-            block, lengths = block[:, lengths > DROP], lengths[lengths > DROP]
+            kept = np.flatnonzero(lengths > DROP)
+            block, lengths = block[:, like(kept, block)], lengths[kept]
         if not block.shape[1]:
             break
         _scale_columns(block, lengths)
-        weights, rotation = eigh(block.T @ block)
-        block = block @ (rotation[:, weights > DROP] / np.sqrt(weights[weights > DROP]))
+        weights, rotation = eigh(to_host(block.T @ block))
+        block = block @ like(rotation[:, weights > DROP] / np.sqrt(weights[weights > DROP]), block)
     return block
 
 
 def column_lengths(block: Floats) -> Floats:
-    """‖·‖ of each column."""
-    return np.sqrt(np.einsum("ij,ij->j", block, block))
+    """‖·‖ of each column, on the host."""
+    return np.asarray(backend_of(block).column_lengths(block))
 
 
 def _scale_columns(block: Floats, lengths: Floats) -> None:
     """Columns to length one, in place; a zero column stays."""
-    block *= np.where(lengths > 0, 1 / np.where(lengths > 0, lengths, 1.0), 0.0)
+    block *= like(np.where(lengths > 0, 1 / np.where(lengths > 0, lengths, 1.0), 0.0), block)
 
 
-def row_slices(n_rows: int) -> Iterator[slice]:
-    """Consecutive rows, a cacheful at a time."""
-    return (slice(first, first + ROWS) for first in range(0, n_rows, ROWS))
+def row_slices(block: Floats) -> Iterator[slice]:
+    """Consecutive rows, a cacheful at a time (on a device: all)."""
+    slices: Iterator[slice] = backend_of(block).row_slices(block.shape[0])
+    return slices
 
 
 def _ratio(top: Floats, bottom: Floats) -> Floats:

@@ -7,12 +7,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans, kmeans_plusplus
 from sklearn.exceptions import ConvergenceWarning
 
 from afcm import components, spectral
-from afcm.graph import Graph, distinct, inverse_sqrt, normalized_cut
+from afcm.backends import backend_of, is_tensor, like, rows, to_host
+from afcm.graph import Graph, distinct, inverse_sqrt, normalized_cut, ratio
 
 Floats = NDArray[np.floating[Any]]
 Integers = NDArray[np.intp]
@@ -35,19 +37,27 @@ def random_memberships(n_samples: int, n_clusters: int, random: np.random.Random
 
 def one_hot(labels: Integers, n_clusters: int) -> Floats:
     """Hard memberships; a negative label is an undecided sample with 1/c everywhere."""
-    hard = np.eye(n_clusters)[labels]
+    hard = indicator(labels, n_clusters)
     hard[labels < 0] = 1 / n_clusters
     return hard
 
 
+def indicator(labels: Any, n_groups: int) -> Any:
+    """1 at each label (n×g); a negative label counts from the end."""
+    xp = array_namespace(labels)
+    return xp.eye(n_groups, dtype=xp.float64, device=device(labels))[labels]
+
+
 def seeded_centers(points: Any, n_clusters: int, masses: Floats | None, random: np.random.RandomState) -> Floats:
     """k-means++ on at most `SEED_SAMPLE` of the different samples, each with its mass."""
+    home = points
     if points.shape[0] > SEED_SAMPLE:
         sample = np.sort(random.choice(points.shape[0], SEED_SAMPLE, replace=False))
-        points, masses = points[sample], None if masses is None else masses[sample]
-    rows, weights, _ = distinct(points, masses)
-    centers, _ = kmeans_plusplus(points[rows], n_clusters, sample_weight=weights, random_state=random)
-    return np.asarray(centers, dtype=points.dtype)
+        points, masses = rows(points, sample), None if masses is None else rows(masses, sample)
+    points, masses = to_host(points), to_host(masses)
+    kept, weights, _ = distinct(points, masses)
+    centers, _ = kmeans_plusplus(points[kept], n_clusters, sample_weight=weights, random_state=random)
+    return like(np.asarray(centers, dtype=points.dtype), home)
 
 
 def spectral_start(
@@ -68,8 +78,9 @@ def spectral_start(
     """
     n_components, labels = graph.components
     if n_components >= n_clusters:
-        sizes = np.bincount(labels[labels >= 0], weights=graph.volumes[labels >= 0]).astype(np.float64)
-        labels = components.joined(labels, sizes, n_clusters, points, random)
+        known, volumes = to_host(labels), to_host(graph.volumes)
+        sizes = np.bincount(known[known >= 0], weights=volumes[known >= 0]).astype(np.float64)
+        labels = like(components.joined(known, sizes, n_clusters, points, random), labels)
         return null_space(graph, labels, n_clusters), one_hot(labels, n_clusters)
     eigen = solve(n_clusters)
     best = one_hot(k_means(unit_rows(eigen.vectors), n_clusters, graph.masses, random, n_runs), n_clusters)
@@ -101,32 +112,40 @@ def leading(
 def search_block(graph: Graph, n_clusters: int, hint: Floats | None = None) -> Floats:
     """Where a first eigen-solve searches: the known null vectors, a hint, then directions from a seed of their own."""
     n_components, labels = graph.components
+    xp = array_namespace(labels)
     known = null_space(graph, labels, n_components).vectors[:, :n_clusters]
     width = n_clusters + spectral.n_guards(n_clusters)
     if hint is not None:
-        known = np.hstack([known, hint])[:, :width]
-    drawn = np.random.RandomState(0).standard_normal((labels.size, width - known.shape[1]))
-    return np.hstack([known, drawn])
+        known = xp.concat([known, hint], axis=1)[:, :width]
+    drawn = np.random.RandomState(0).standard_normal((labels.shape[0], width - known.shape[1]))
+    return xp.concat([known, like(drawn, labels)], axis=1)
 
 
 def null_space(graph: Graph, labels: Integers, n_groups: int) -> spectral.Eigenpairs:
     """``(M D)^{1/2} 1`` on each group of components: eigenvectors of S with eigenvalue 1, exactly."""
-    indicator = np.eye(n_groups)[labels] * np.sqrt(graph.volumes)[:, None]
-    indicator[labels < 0] = 0
-    vectors = indicator / np.linalg.norm(indicator, axis=0)
+    xp = array_namespace(labels)
+    groups = indicator(labels, n_groups) * xp.sqrt(graph.volumes)[:, None]
+    groups[labels < 0] = 0
+    vectors = groups / xp.linalg.vector_norm(groups, axis=0)
     return spectral.Eigenpairs(vectors, np.ones(n_groups), vectors, 0.0, 0.0, 0, True)
 
 
 def unit_rows(vectors: Floats) -> Floats:
     """Rows scaled to length one; a zero row stays."""
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
+    xp = array_namespace(vectors)
+    return ratio(vectors, xp.linalg.vector_norm(vectors, axis=1, keepdims=True), xp.zeros_like(vectors))
 
 
 def k_means(
     points: Floats, n_clusters: int, masses: Floats | None, random: np.random.RandomState, n_runs: int = KMEANS_RESTARTS
 ) -> Integers:
     """Labels of the best of several runs of k-means."""
+    if is_tensor(points):
+        tensors = backend_of(points)
+        if points.shape[0] * points.shape[1] > tensors.HOST_KMEANS:
+            return tensors.k_means(points, n_clusters, masses, random, n_runs)
+        found = k_means(to_host(points), n_clusters, to_host(masses), random, n_runs)
+        return like(found, points)
     model = KMeans(n_clusters, n_init=n_runs, random_state=random)
     with warnings.catch_warnings():  # fewer distinct rows than clusters is no news here
         warnings.simplefilter("ignore", ConvergenceWarning)

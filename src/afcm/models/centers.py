@@ -13,13 +13,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
 
-from array_api_compat import array_namespace
+from array_api_compat import array_namespace, device
 
 from afcm import updates
 from afcm.alternating import largest_change
-
-# Rows looked at together: large enough for the matrix product, small enough for the cache.
-BLOCK_ROWS = 8192
+from afcm.backends import backend_of
+from afcm.backends.host import BLOCK_ROWS
 
 Precision = Any  # γ, a float; None in a model that has none
 
@@ -99,10 +98,30 @@ class CenterProblem(ABC):
 
     def at(self, centers: Any, precision: Precision = None, *, after: CenterState | None = None) -> CenterState:
         """The state with the best memberships for these centres and this γ."""
+        look = self._look_fused if self.fused(centers) else self._look_by_blocks
+        total, change = look(centers, precision, after)
+        return CenterState(self, centers, precision, total, self.objective(total, precision), change)
+
+    def fused(self, centers: Any) -> Any:
+        """What looks at all samples in one go, with the statistics and the change but no memberships; or None.
+
+        Called with centres, γ, and the centres and γ before (or None).
+        """
+        return None
+
+    def _look_fused(self, centers: Any, precision: Precision, after: CenterState | None) -> tuple[Any, float]:
+        before = None if after is None else (after.centers, after.precision)
+        total, change = self.fused(centers)(centers, precision, before)
+        return total, change
+
+    def _look_by_blocks(
+        self, centers: Any, precision: Precision, after: CenterState | None = None
+    ) -> tuple[updates.Statistics, float]:
+        """Statistics, and the change of the memberships, which are written down."""
         before = None if after is None else self._held(after)
         target = self._page(centers)
         self.ledger.centers, change, parts = None, 0.0, []
-        for rows in blocks(self.points.shape[0]):
+        for rows in self._blocks():
             degrees, statistics = self.expectation(self.points[rows], self._masses(rows), centers, precision)
             if before is not None:
                 change = max(change, largest_change(before[rows], degrees))
@@ -110,8 +129,7 @@ class CenterProblem(ABC):
             parts.append(statistics)
         self.ledger.values, self.ledger.centers, self.ledger.lent = target, centers, False
         total = updates.Statistics(*(sum(values) for values in zip(*parts, strict=True)))
-        objective = self.objective(total, precision)
-        return CenterState(self, centers, precision, total, objective, math.inf if before is None else change)
+        return total, math.inf if before is None else change
 
     def memberships(self, state: CenterState) -> Any:
         """U of a state (see `CenterState.memberships`)."""
@@ -121,7 +139,7 @@ class CenterProblem(ABC):
 
     def _held(self, state: CenterState) -> Any:
         if self.ledger.centers is not state.centers:
-            self.at(state.centers, state.precision)
+            self._look_by_blocks(state.centers, state.precision)
         return self.ledger.values
 
     def _page(self, centers: Any) -> Any:
@@ -130,8 +148,8 @@ class CenterProblem(ABC):
         if old.values is not None and not old.lent and old.values.shape == shape:
             return old.values
         xp = array_namespace(self.points, centers)
-        dtype = xp.result_type(self.points, centers)
-        return xp.empty(shape[::-1], dtype=dtype).T if self.columns_first else xp.empty(shape, dtype=dtype)
+        how = {"dtype": xp.result_type(self.points, centers), "device": device(self.points)}
+        return xp.empty(shape[::-1], **how).T if self.columns_first else xp.empty(shape, **how)
 
     def from_memberships(self, memberships: Any) -> CenterState:
         """The start from given memberships."""
@@ -144,8 +162,9 @@ class CenterProblem(ABC):
     def start(self, memberships: Any) -> tuple[Any, Precision]:
         """Centres (and γ) for given memberships: the sweep of a state whose centres are all at the mean."""
         xp = array_namespace(self.points)
-        zeros = xp.zeros((memberships.shape[1], self.points.shape[1]), dtype=self.points.dtype)
-        parts = [self._about_mean(rows, memberships[rows]) for rows in blocks(self.points.shape[0])]
+        how = {"dtype": self.points.dtype, "device": device(self.points)}
+        zeros = xp.zeros((memberships.shape[1], self.points.shape[1]), **how)
+        parts = [self._about_mean(rows, memberships[rows]) for rows in self._blocks()]
         total = updates.Statistics(*(sum(values) for values in zip(*parts, strict=True)))
         return self.following(zeros + self.mean, total)
 
@@ -155,6 +174,9 @@ class CenterProblem(ABC):
         shifted = self.points[rows] - self.mean
         scatter = xp.sum(xp.sum(shares, axis=1) * xp.vecdot(shifted, shifted))
         return updates.Statistics(xp.sum(shares, axis=0), shares.T @ shifted, scatter, 0.0)
+
+    def _blocks(self) -> Iterator[slice]:
+        return blocks(self.points.shape[0], backend_of(self.points).BLOCK_ROWS)
 
     def _masses(self, rows: slice) -> Any:
         return None if self.masses is None else self.masses[rows]
@@ -174,11 +196,11 @@ class CenterProblem(ABC):
     @cached_property
     def total_scatter(self) -> float:
         """``Σ_i m_i ‖x_i − mean‖²``."""
-        return sum(self._nearest_scatter(rows, self.mean[None, :]) for rows in blocks(self.points.shape[0]))
+        return sum(self._nearest_scatter(rows, self.mean[None, :]) for rows in self._blocks())
 
     def nearest_scatter(self, centers: Any) -> float:
         """``Σ_i m_i min_j d²_ij``, the scatter of the nearest-centre assignment."""
-        return sum(self._nearest_scatter(rows, centers) for rows in blocks(self.points.shape[0]))
+        return sum(self._nearest_scatter(rows, centers) for rows in self._blocks())
 
     def _nearest_scatter(self, rows: slice, centers: Any) -> float:
         xp = array_namespace(self.points)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-import numpy as np
+from array_api_compat import array_namespace
 
 from afcm import spectral, updates
 from afcm.eigenbasis import LearningSolver
@@ -89,7 +89,7 @@ class EmbeddedProblem:
 
     def embedding(self, vectors: Any) -> Any:
         """``Z = M^{-1/2} Ẑ``."""
-        return vectors if self.masses is None else vectors / np.sqrt(self.masses)[:, None]
+        return vectors if self.masses is None else vectors / array_namespace(vectors).sqrt(self.masses)[:, None]
 
     @cached_property
     def mass(self) -> float:

@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from array_api_compat import array_namespace
 
 from afcm import updates
+from afcm.backends import backend_of, like, to_host
 from afcm.models.embedded import EmbeddedProblem, EmbeddedState
 from afcm.similarity import Placed
 
@@ -31,23 +33,23 @@ class Extension:
 
     def shares(self, weights: Any) -> Any:
         """Similarities to the nodes, times the masses, as rows that sum to 1."""
-        shares = weights if self.masses is None else weights.multiply(self.masses[None, :]).tocsr()
-        totals = np.asarray(shares.sum(axis=1)).ravel()
-        return shares.multiply(1 / totals[:, None]).tocsr()
+        return backend_of(weights).row_shares(weights, self.masses)
 
     def averaged(self, placed: Placed, values: Any) -> Any:
         """Values of the nodes, averaged over a sample's neighbours; one identical to a node gets that node's."""
-        return np.where(placed.twins[:, None] >= 0, values[placed.twins], self.shares(placed.weights) @ values)
+        average = self.shares(placed.weights) @ values
+        return array_namespace(values).where(placed.twins[:, None] >= 0, values[placed.twins], average)
 
     def embed(self, placed: Placed) -> Any:
         """Rows of the embedding for placed samples; one identical to a node gets that node's row."""
+        xp = array_namespace(self.embedding)
         weights, twins = placed
         shares = self.shares(weights)
-        scale = np.sqrt(np.where(self.degrees > 0, self.degrees, 1.0))
-        smoothed = (shares @ (self.embedding / scale[:, None])) * np.sqrt(shares @ self.degrees)[:, None]
+        scale = xp.sqrt(xp.where(self.degrees > 0, self.degrees, xp.ones_like(self.degrees)))
+        smoothed = (shares @ (self.embedding / scale[:, None])) * xp.sqrt(shares @ self.degrees)[:, None]
         pulled = (shares @ self.memberships) @ self.centers
         placed_rows = (self.graph_weight * smoothed + self.precision * pulled) @ self.inverse_spectrum
-        return np.where(twins[:, None] >= 0, self.embedding[twins], placed_rows)
+        return xp.where(twins[:, None] >= 0, self.embedding[twins], placed_rows)
 
     def memberships_of(self, embedding: Any) -> Any:
         """op3 in the fitted embedding."""
@@ -73,4 +75,5 @@ def inverse_spectrum(problem: EmbeddedProblem, state: EmbeddedState) -> Any:
     totals = updates.cluster_totals(state.memberships, problem.masses)
     graph_part = state.vectors.T @ state.smoothed
     membership_part = state.centers.T @ (totals[:, None] * state.centers)
-    return np.linalg.pinv(problem.graph_weight * graph_part + state.precision * membership_part, hermitian=True)
+    spectrum = problem.graph_weight * graph_part + state.precision * membership_part
+    return like(np.linalg.pinv(to_host(spectrum), hermitian=True), spectrum)
