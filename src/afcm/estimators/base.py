@@ -5,16 +5,19 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-import numpy as np
+from array_api_compat import array_namespace
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from afcm.alternating import Result
+from afcm.backends import backend_of
+from afcm.estimators.doors import DTYPES, entered
 from afcm.exceptions import HardMembershipsWarning, MergedClustersWarning, NotConvergedWarning
 
 # Memberships that all lie this close to 1/c are merged clusters, not an answer; to 0 or 1, hard.
 MERGED_TOL = HARD_TOL = 1e-3
-DTYPES = (np.float64, np.float32)
+
+__all__ = ["DTYPES", "SoftClusterer", "crispness", "hard_labels", "membership_state"]
 
 
 class SoftClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
@@ -36,6 +39,12 @@ class SoftClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         check_is_fitted(self)
         sparse = "csr" if accept_sparse else False
         return validate_data(self, X, accept_sparse=sparse, dtype=DTYPES, reset=False)
+
+    def _entered(self, X: Any, *, accept_sparse: bool = False) -> Any:
+        """`_validated_new` for models that take tensors too: X where it is to be worked on."""
+        check_is_fitted(self)
+        sparse = "csr" if accept_sparse else False
+        return entered(self, X, device=getattr(self, "device", None), accept_sparse=sparse, reset=False)
 
     def _store_run(self, result: Result[Any], memberships: Any, *, doubt_hard: bool) -> None:
         """The attributes that every alternating fit leaves behind, and a word when something needs saying.
@@ -92,8 +101,9 @@ class SoftClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
 
 def hard_labels(memberships: Any, block_rows: int = 8192) -> Any:
     """``argmax_j u_ij`` (the first on ties), by blocks: NumPy's argmax copies what is not in row order."""
+    xp = array_namespace(memberships)
     blocks = range(0, memberships.shape[0], block_rows)
-    return np.concatenate([np.argmax(memberships[start : start + block_rows], axis=1) for start in blocks])
+    return xp.concat([xp.argmax(memberships[start : start + block_rows], axis=1) for start in blocks])
 
 
 def crispness(memberships: Any) -> float:
@@ -101,7 +111,7 @@ def crispness(memberships: Any) -> float:
     n_samples, n_clusters = memberships.shape
     if n_clusters == 1:
         return 1.0
-    coefficient = float(np.einsum("ij,ij->", memberships, memberships, dtype=np.float64)) / n_samples
+    coefficient = backend_of(memberships).square_sum(memberships) / n_samples
     return min(max((n_clusters * coefficient - 1) / (n_clusters - 1), 0.0), 1.0)
 
 
@@ -112,4 +122,5 @@ def membership_state(memberships: Any) -> str:
         return "soft"
     if max(memberships.max() - 1 / n_clusters, 1 / n_clusters - memberships.min()) < MERGED_TOL:
         return "merged"
-    return "hard" if memberships.max(axis=1).min() > 1 - HARD_TOL else "soft"
+    largest = array_namespace(memberships).max(memberships, axis=1)
+    return "hard" if largest.min() > 1 - HARD_TOL else "soft"

@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator
 from typing import Any, Self
 
 import numpy as np
+from array_api_compat import array_namespace
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import validate_data
 
-from afcm import family, starts, updates
+from afcm import backends, family, starts, updates
 from afcm.alternating import STOP_RULES, run
 from afcm.estimators import validation
-from afcm.estimators.base import DTYPES, MERGED_TOL, SoftClusterer
+from afcm.estimators.base import MERGED_TOL, SoftClusterer
+from afcm.estimators.doors import cast, entered
 from afcm.models.centers import CenterProblem, CenterState, Precision
 from afcm.models.plain import total_scatter
 
@@ -39,6 +40,7 @@ class CenterClusterer(SoftClusterer):
         tol: float,
         random_state: Any,
         callback: Callable[[Any], object] | None,
+        device: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.init = init
@@ -47,31 +49,33 @@ class CenterClusterer(SoftClusterer):
         self.tol = tol
         self.random_state = random_state
         self.callback = callback
+        self.device = device
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn centres and memberships.
 
         Parameters
         ----------
-        X : array (n_samples, n_features)
+        X : array or tensor (n_samples, n_features)
         y : ignored
         sample_weight : array (n_samples,), optional
             Weight 0 is as if the sample were absent, weight 2 as if it were there twice.
         """
         self._check_parameters()
-        X = validate_data(self, X, dtype=DTYPES)
+        given, X = X, entered(self, X, device=self.device)
         masses = self._checked_masses(X, sample_weight)
         random = check_random_state(self.random_state)
         self._prepare(X, masses, random)
         problem = self._problem(X, masses)
-        how: dict[str, Any] = {"max_iter": self.max_iter, "tol": self._tol(X.dtype), "stop": STOP_RULES[self.stop]}
+        how: dict[str, Any] = {"max_iter": self.max_iter, "tol": self._tol(X), "stop": STOP_RULES[self.stop]}
         results = [
             run(problem, problem.at(*start), callback=self.callback, **how) for start in self._starts(problem, random)
         ]
         best = min(results, key=lambda result: result.state.objective)
-        self.cluster_centers_ = best.state.centers
+        self.cluster_centers_ = backends.moved(best.state.centers, given)
         self._variance = problem.total_scatter / problem.mass
-        self._store_run(best, best.state.memberships, doubt_hard=problem.capped(best.state.precision))
+        memberships = backends.moved(best.state.memberships, given)
+        self._store_run(best, memberships, doubt_hard=problem.capped(best.state.precision))
         return self
 
     def _check_parameters(self) -> None:
@@ -80,20 +84,20 @@ class CenterClusterer(SoftClusterer):
         validation.check_real("tol", self.tol)
         validation.check_choice("stop", self.stop, STOP_RULES)
 
-    def _tol(self, dtype: Any) -> float:
+    def _tol(self, X: Any) -> float:
         """``tol``, but memberships need not stand stiller than rounding lets them."""
-        least = MEMBERSHIP_ROUNDING * float(np.finfo(dtype).eps) if self.stop == "memberships" else 0.0
-        return max(float(self.tol), least)
+        rounding = MEMBERSHIP_ROUNDING * float(array_namespace(X).finfo(X.dtype).eps)
+        return max(float(self.tol), rounding if self.stop == "memberships" else 0.0)
 
     def _checked_masses(self, X: Any, sample_weight: Any) -> Any:
-        weights = validation.check_sample_weight(sample_weight, X.shape[0])
+        weights = validation.check_sample_weight(backends.to_host(sample_weight), X.shape[0])
         n_distinct = validation.count_distinct(X, weights, max(self.n_clusters, 2))
         validation.check_enough_samples(self.n_clusters, X.shape[0], n_distinct)
         if n_distinct < 2:
             raise ValueError(
                 f"X has no two different samples (n_samples={X.shape[0]}) of positive weight; give at least two"
             )
-        masses = None if weights is None else weights.astype(X.dtype)
+        masses = None if weights is None else cast(weights, X)
         with np.errstate(over="ignore", invalid="ignore"):
             validation.check_scale(X, total_scatter(X, masses))
         return masses
@@ -116,15 +120,15 @@ class CenterClusterer(SoftClusterer):
 
     def _given_start(self, problem: CenterProblem) -> tuple[Any, Precision]:
         n, d = problem.points.shape
-        kind, array = validation.check_init_array(self.init, n, self.n_clusters, d)
-        array = array.astype(problem.points.dtype, copy=False)
+        kind, array = validation.check_init_array(backends.to_host(self.init), n, self.n_clusters, d)
+        array = cast(array, problem.points)
         return problem.start(array) if kind == "memberships" else (array, problem.first_precision(array))
 
     def _random_start(self, problem: CenterProblem, random: np.random.RandomState) -> tuple[Any, Precision]:
         X = problem.points
         if self.init == "random":
             memberships = starts.random_memberships(X.shape[0], self.n_clusters, random)
-            return problem.start(memberships.astype(X.dtype, copy=False))
+            return problem.start(cast(memberships, X))
         centers = starts.seeded_centers(X, self.n_clusters, problem.masses, random)
         return centers, problem.first_precision(centers)
 
@@ -141,21 +145,27 @@ class CenterClusterer(SoftClusterer):
 
     def _n_different_centers(self) -> int:
         """Centres that do not coincide with one before them."""
-        costs = updates.squared_distances(self.cluster_centers_, self.cluster_centers_)
+        costs = backends.to_host(updates.squared_distances(self.cluster_centers_, self.cluster_centers_))
         close = np.tril(costs <= MERGED_TOL**2 * self._variance, k=-1)
         return self.n_clusters - int(close.any(axis=1).sum())
 
     def predict_proba(self, X: Any) -> Any:
         """Memberships of new samples, n×c; rows sum to 1. The model is not changed."""
-        return self._state_of(X).memberships
+        return backends.moved(self._state_of(X).memberships, X)
 
     def _state_of(self, X: Any, masses: Any = None) -> CenterState:
         """The fitted centres (and γ) with other samples."""
-        return self._problem(self._validated_new(X), masses).at(self.cluster_centers_, getattr(self, "gamma_", None))
+        X = self._entered(X)
+        return self._problem(X, masses).at(self._centers_for(X), getattr(self, "gamma_", None))
+
+    def _centers_for(self, X: Any) -> Any:
+        """The fitted centres where X is (NumPy: with their own dtype)."""
+        return cast(self.cluster_centers_, X) if backends.is_tensor(X) else backends.to_host(self.cluster_centers_)
 
     def transform(self, X: Any) -> Any:
         """Distances to the centres, n×c (as `sklearn.cluster.KMeans.transform`)."""
-        return family.distances(self._validated_new(X), self.cluster_centers_)
+        points = self._entered(X)
+        return backends.moved(family.distances(points, self._centers_for(points)), X)
 
     @property
     def _n_features_out(self) -> int:

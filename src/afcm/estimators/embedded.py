@@ -10,13 +10,13 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import validate_data
 
+from afcm import backends, starts
 from afcm import graph as graphs
-from afcm import starts
 from afcm.alternating import Result, either_still, run
 from afcm.estimators import validation
-from afcm.estimators.base import DTYPES
+from afcm.estimators.base import hard_labels
+from afcm.estimators.doors import cast, entered
 from afcm.estimators.placing import GraphClusterer
 from afcm.exceptions import NoClustersWarning, NotConvergedWarning
 from afcm.graph import Distinct
@@ -80,6 +80,9 @@ class AFCM(GraphClusterer):
     random_state : int, RandomState or None, default=None
     callback : callable, optional
         Called after each sweep with an `afcm.alternating.Iteration`.
+    device : str or torch.device, optional
+        Where to compute, for example ``"cuda"`` (needs PyTorch): NumPy X goes there and NumPy results come back.
+        Tensors are worked on where they are, and give tensors.
 
     Attributes
     ----------
@@ -115,7 +118,9 @@ class AFCM(GraphClusterer):
     -----
     Sparse X is used for the neighbours only (brute force, as scikit-learn does it) and never made dense. New
     samples are placed by the Nyström step of `afcm.models.extension`; one that equals a fitted sample gets that
-    sample's row. float32 data give float32 results; the graph and the eigenvectors are float64 inside.
+    sample's row. float32 data give float32 results; the graph and the eigenvectors are float64 inside. On a device
+    the graph, the eigenvectors and the sweeps are worked out there; duplicates are merged, clusters counted and small
+    eigenproblems solved on the host.
 
     Examples
     --------
@@ -148,6 +153,7 @@ class AFCM(GraphClusterer):
         merge_duplicates: bool = True,
         random_state: Any = None,
         callback: Callable[[Any], object] | None = None,
+        device: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.n_neighbors = n_neighbors
@@ -162,6 +168,7 @@ class AFCM(GraphClusterer):
         self.merge_duplicates = merge_duplicates
         self.random_state = random_state
         self.callback = callback
+        self.device = device
 
     @classmethod
     def paper(cls, n_clusters: int, *, n_neighbors: int = 5, graph_weight: float = 1e3, **changes: Any) -> Self:
@@ -188,7 +195,7 @@ class AFCM(GraphClusterer):
 
         Parameters
         ----------
-        X : array, sparse matrix or data frame (n_samples, n_features), or similarities (n_samples, n_samples)
+        X : array, tensor, sparse matrix or data frame (n_samples, n_features), or similarities (n_samples, n_samples)
         y : ignored
         sample_weight : array (n_samples,), optional
             Weight 0 is as if the sample were absent, weight 2 as if it were there twice
@@ -211,14 +218,16 @@ class AFCM(GraphClusterer):
             ``"sharpened"``.
         """
         self._check_parameters()
-        X = self._validated(X)
-        nodes = self._find_nodes(X, validation.check_sample_weight(sample_weight, X.shape[0]))
+        given, X = X, self._validated(X)
+        weights = validation.check_sample_weight(backends.to_host(sample_weight), X.shape[0])
+        nodes = self._find_nodes(X, weights)
         n_clusters = None if self.n_clusters == "auto" else self.n_clusters
         n_neighbors = None if self.n_neighbors == "auto" else int(self.n_neighbors)
         setting = GraphSetting(n_clusters, n_neighbors, self.kernel, float(self.bandwidth))
         build = setting.from_similarities if self.affinity == "precomputed" else setting.from_points
         features = {name: value for name, value in vars(self).items() if name in FEATURE_ATTRIBUTES}
-        return replace(build(X, nodes), features=features)
+        to_host = backends.is_tensor(X) and not backends.is_tensor(given)
+        return replace(build(X, nodes), features=features, to_host=to_host)
 
     def fit_prepared(self, prepared: PreparedGraph) -> Self:
         """The second half of `fit`: learn embedding, clusters and γ on a graph that is there already."""
@@ -235,6 +244,9 @@ class AFCM(GraphClusterer):
         self._similarity, self._base, self._inverse = prepared.similarity, prepared.base, prepared.nodes.inverse
         self._extension = extension(problem, best.state, prepared.graph.degrees)
         self._store_fit(prepared, problem, best)
+        if prepared.to_host:
+            kept = self._similarity, self._base, self._extension
+            self._similarity, self._base, self._extension = backends.moved(kept, None)
         return self
 
     def _check_parameters(self) -> None:
@@ -252,7 +264,9 @@ class AFCM(GraphClusterer):
             validation.check_integer("n_neighbors", self.n_neighbors)
 
     def _validated(self, X: Any) -> Any:
-        X = validate_data(self, X, accept_sparse="csr", dtype=DTYPES)
+        if self.affinity == "precomputed" and (backends.is_tensor(X) or self.device is not None):
+            raise ValueError("affinity='precomputed' needs NumPy or SciPy similarities; use them, and device=None")
+        X = entered(self, X, device=self.device, accept_sparse="csr")
         if self.affinity == "precomputed":
             return validation.check_affinity(X)
         n = X.shape[0]
@@ -311,26 +325,28 @@ class AFCM(GraphClusterer):
         if init == "k-means++":
             centers = starts.seeded_centers(points, self.n_clusters_, masses, random)
             return problem.with_memberships(soft_assignment(points, masses, centers))
-        return problem.with_memberships(
-            starts.random_memberships(prepared.graph.degrees.size, self.n_clusters_, random)
-        )
+        degrees = prepared.graph.degrees
+        memberships = starts.random_memberships(degrees.shape[0], self.n_clusters_, random)
+        return problem.with_memberships(backends.like(memberships, degrees))
 
     def _given_memberships(self, prepared: PreparedGraph) -> Any:
         X, points, nodes = prepared.samples, prepared.points, prepared.nodes
-        kind, array = validation.check_init_array(self.init, X.shape[0], self.n_clusters_, X.shape[1])
+        init = backends.to_host(self.init)
+        kind, array = validation.check_init_array(init, X.shape[0], self.n_clusters_, X.shape[1])
         if kind == "memberships":
-            return array[nodes.rows]
+            return backends.like(array[nodes.rows], X)
         if points is None or sp.issparse(points):
             raise ValueError("init holds centres; with a precomputed affinity or sparse X give memberships instead")
-        return soft_assignment(points, nodes.masses, array)
+        return soft_assignment(points, nodes.masses, backends.like(array, points))
 
     def _cut(self, graph: graphs.Graph, result: Result[EmbeddedState]) -> float:
-        labels = np.argmax(result.state.memberships, axis=1)
+        labels = hard_labels(result.state.memberships)
         return graphs.normalized_cut(graph, starts.one_hot(labels, self.n_clusters_))
 
     def _store_fit(self, prepared: PreparedGraph, problem: EmbeddedProblem, best: Result[EmbeddedState]) -> None:
-        self.embedding_, memberships = self._expanded(prepared.samples, prepared.nodes)
-        self.cluster_centers_ = best.state.centers
+        home = None if prepared.to_host else prepared.graph.degrees
+        self.embedding_, memberships = backends.moved(self._expanded(prepared.samples, prepared.nodes), home)
+        self.cluster_centers_ = backends.moved(best.state.centers, home)
         self.graph_weight_ = problem.graph_weight
         self.gamma_cap_ = problem.largest_precision(self.n_clusters_)
         self.normalized_cut_ = self._cut(prepared.graph, best)
@@ -348,13 +364,15 @@ class AFCM(GraphClusterer):
     def _expanded(self, X: Any, nodes: Distinct) -> tuple[Any, Any]:
         """Embedding and memberships of the nodes, for every sample; absent ones (weight 0) are predicted."""
         fitted, inverse = self._extension, nodes.inverse
-        embedding, memberships = fitted.embedding[inverse], fitted.memberships[inverse]
+        embedding, memberships = backends.rows(fitted.embedding, inverse), backends.rows(fitted.memberships, inverse)
         absent = np.zeros(0, dtype=np.intp) if isinstance(inverse, slice) else np.flatnonzero(inverse < 0)
         if absent.size:
-            embedding[absent] = fitted.embed(self._similarity.place(X[absent]))
-            memberships[absent] = fitted.memberships_of(embedding[absent])
-        dtype = X.dtype if self.affinity != "precomputed" else np.float64
-        return embedding.astype(dtype, copy=False), memberships.astype(dtype, copy=False)
+            where, placed = backends.like(absent, X), self._similarity.place(backends.rows(X, absent))
+            embedding[where] = fitted.embed(placed)
+            memberships[where] = fitted.memberships_of(embedding[where])
+        if self.affinity == "precomputed":
+            return embedding, memberships
+        return cast(embedding, X), cast(memberships, X)
 
     def _merged_advice(self) -> str:
         return "raise graph_weight or n_neighbors, or try init='spectral'"
@@ -365,4 +383,6 @@ class AFCM(GraphClusterer):
 
 def soft_assignment(points: Any, masses: Any, centers: Any) -> Any:
     """Memberships of PlainAFCM's first step from these centres."""
+    if backends.is_tensor(points):
+        points, centers = points.double(), centers.double()
     return PlainProblem.from_points(points, masses).from_centers(centers).memberships

@@ -7,9 +7,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from afcm import starts
+from afcm import backends, starts
 from afcm.estimators import validation
 from afcm.estimators.centers import CenterClusterer
+from afcm.estimators.doors import cast
 from afcm.models.fuzzy import EntropyProblem, FuzzyProblem, k_means_precision
 
 
@@ -22,9 +23,9 @@ class FixedFuzziness(CenterClusterer):
         On the fitted samples that is ``-objective_ / n_samples``. It always grows with ``n_clusters``: compare
         fits on the same samples with the same number of clusters and the same fuzziness.
         """
-        X = self._validated_new(X)
-        weights = validation.check_sample_weight(sample_weight, X.shape[0])
-        state = self._state_of(X, None if weights is None else weights.astype(X.dtype))
+        X = self._entered(X)
+        weights = validation.check_sample_weight(backends.to_host(sample_weight), X.shape[0])
+        state = self._state_of(X, None if weights is None else cast(weights, X))
         return -state.objective / state.problem.mass
 
     def _merged_finding(self) -> str:
@@ -61,6 +62,9 @@ class FCM(FixedFuzziness):
     random_state : int, RandomState or None, default=None
     callback : callable, optional
         Called after each sweep with an `afcm.alternating.Iteration`.
+    device : str or torch.device, optional
+        Where to compute, for example ``"cuda"`` (needs PyTorch): NumPy X goes there and NumPy results come back.
+        Tensors are worked on where they are, and give tensors.
 
     Attributes
     ----------
@@ -110,6 +114,7 @@ class FCM(FixedFuzziness):
         stop: str = "memberships",
         random_state: Any = None,
         callback: Callable[[Any], object] | None = None,
+        device: Any = None,
     ) -> None:
         super().__init__(
             n_clusters,
@@ -119,6 +124,7 @@ class FCM(FixedFuzziness):
             tol=tol,
             random_state=random_state,
             callback=callback,
+            device=device,
         )
         self.m = m
         self.stop = stop
@@ -188,6 +194,9 @@ class EntropyFCM(FixedFuzziness):
     random_state : int, RandomState or None, default=None
     callback : callable, optional
         Called after each sweep with an `afcm.alternating.Iteration`.
+    device : str or torch.device, optional
+        Where to compute, for example ``"cuda"`` (needs PyTorch): NumPy X goes there and NumPy results come back.
+        Tensors are worked on where they are, and give tensors.
 
     Attributes
     ----------
@@ -237,6 +246,7 @@ class EntropyFCM(FixedFuzziness):
         stop: str = "memberships",
         random_state: Any = None,
         callback: Callable[[Any], object] | None = None,
+        device: Any = None,
     ) -> None:
         super().__init__(
             n_clusters,
@@ -246,6 +256,7 @@ class EntropyFCM(FixedFuzziness):
             tol=tol,
             random_state=random_state,
             callback=callback,
+            device=device,
         )
         self.gamma = gamma
         self.stop = stop

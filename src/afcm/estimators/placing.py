@@ -6,8 +6,10 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
+from afcm import backends
 from afcm.diffusion import diffused
 from afcm.estimators.base import SoftClusterer
+from afcm.estimators.doors import cast
 
 
 class GraphClusterer(SoftClusterer):
@@ -26,15 +28,20 @@ class GraphClusterer(SoftClusterer):
 
         With ``affinity="precomputed"`` X holds the similarities to the fitted samples (n_new × n_samples).
         """
-        placed = self._placed(X)
-        return self._extension.embed(placed).astype(self.embedding_.dtype, copy=False)
+        placed, fitted = self._placed(X)
+        return self._leaving(fitted.embed(placed), X)
 
-    def _placed(self, X: Any) -> Any:
-        """New samples as the graph sees them."""
-        X = self._validated_new(X, accept_sparse=True)
+    def _leaving(self, values: Any, X: Any) -> Any:
+        """Of the kind that X is, in the dtype of the fit."""
+        return cast(backends.moved(values, X), backends.moved(self.memberships_[:0], X))
+
+    def _placed(self, X: Any) -> tuple[Any, Any]:
+        """New samples as the graph sees them, and what was fitted, both where X is to be worked on."""
+        X = self._entered(X, accept_sparse=True)
         if self.affinity == "precomputed" and X.min() < 0:
             raise ValueError(f"X holds a negative similarity ({X.min():.6g}); use numbers of at least 0")
-        return self._similarity.place(X)
+        similarity, fitted = backends.moved((self._similarity, self._extension), X)
+        return similarity.place(X), fitted
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit, and the embedding of X."""
@@ -45,9 +52,8 @@ class GraphClusterer(SoftClusterer):
 
         With ``affinity="precomputed"`` X holds the similarities to the fitted samples (n_new × n_samples).
         """
-        placed = self._placed(X)
-        memberships = self._extension.memberships_of(self._extension.embed(placed))
-        return memberships.astype(self.memberships_.dtype, copy=False)
+        placed, fitted = self._placed(X)
+        return self._leaving(fitted.memberships_of(fitted.embed(placed)), X)
 
     def calibrated_memberships(self, X: Any = None) -> Any:
         """Memberships softened by how mixed a sample's neighbourhood is, n×c; rows sum to 1.
@@ -65,12 +71,12 @@ class GraphClusterer(SoftClusterer):
         check_is_fitted(self)
         spread = diffused(self._base, self._extension.memberships)
         if X is not None:
-            spread = self._extension.averaged(self._placed(X), spread)
-        elif not isinstance(self._inverse, slice) and (self._inverse < 0).any():
+            placed, fitted = self._placed(X)
+            averaged = fitted.averaged(placed, backends.moved(spread, fitted.memberships))
+            return self._leaving(averaged, X)
+        if not isinstance(self._inverse, slice) and (self._inverse < 0).any():
             raise ValueError("some samples had weight 0 and are not in the graph; give them as X")
-        else:
-            spread = spread[self._inverse]
-        return spread.astype(self.memberships_.dtype, copy=False)
+        return self._leaving(backends.rows(spread, self._inverse), spread)
 
     @property
     def _n_features_out(self) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from afcm import updates
+from afcm import backends, updates
 from afcm.estimators import validation
 from afcm.estimators.centers import CenterClusterer
 from afcm.models.plain import PlainProblem
@@ -37,6 +37,9 @@ class PlainAFCM(CenterClusterer):
     random_state : int, RandomState or None, default=None
     callback : callable, optional
         Called after each sweep with an `afcm.alternating.Iteration`.
+    device : str or torch.device, optional
+        Where to compute, for example ``"cuda"`` (needs PyTorch): NumPy X goes there and NumPy results come back.
+        Tensors are worked on where they are, and give tensors.
 
     Attributes
     ----------
@@ -81,6 +84,7 @@ class PlainAFCM(CenterClusterer):
         tol: float = 1e-6,
         random_state: Any = None,
         callback: Callable[[Any], object] | None = None,
+        device: Any = None,
     ) -> None:
         super().__init__(
             n_clusters,
@@ -90,6 +94,7 @@ class PlainAFCM(CenterClusterer):
             tol=tol,
             random_state=random_state,
             callback=callback,
+            device=device,
         )
 
     def _problem(self, X: Any, masses: Any = None) -> PlainProblem:
@@ -97,13 +102,14 @@ class PlainAFCM(CenterClusterer):
 
     def score_samples(self, X: Any) -> Any:
         """Log-density of each sample under the equivalent mixture."""
-        costs = updates.squared_distances(self._validated_new(X), self.cluster_centers_)
+        points = self._entered(X)
+        costs = updates.squared_distances(points, self._centers_for(points))
         constant = 0.5 * self.n_features_in_ * math.log(self.gamma_ / math.pi) - math.log(costs.shape[1])
-        return constant - updates.free_energies(costs, self.gamma_)
+        return backends.moved(constant - updates.free_energies(costs, self.gamma_), X)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Mean log-density: higher is better."""
-        return float(np.mean(self.score_samples(X)))
+        return float(self.score_samples(X).mean())
 
     def bic(self, X: Any) -> float:
         """Bayesian information criterion: lower is better."""
@@ -114,7 +120,7 @@ class PlainAFCM(CenterClusterer):
         return -2 * self.score(X) * len(X) + 2 * self._n_parameters()
 
     def _n_parameters(self) -> int:
-        return int(self.cluster_centers_.size) + 1
+        return math.prod(self.cluster_centers_.shape) + 1
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Any, Any]:
         """Draw samples from the equivalent mixture; returns them and the clusters they came from."""
@@ -122,4 +128,4 @@ class PlainAFCM(CenterClusterer):
         random = check_random_state(random_state)
         labels = np.sort(random.randint(self.cluster_centers_.shape[0], size=n))
         noise = random.standard_normal((n, self.n_features_in_)) / math.sqrt(2 * self.gamma_)
-        return self.cluster_centers_[labels] + noise, labels
+        return backends.to_host(self.cluster_centers_)[labels] + noise, labels

@@ -9,7 +9,10 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from array_api_compat import array_namespace
 from numpy.typing import NDArray
+
+from afcm.backends import to_host
 
 Floats = NDArray[np.floating[Any]]
 
@@ -131,7 +134,7 @@ def check_affinity(affinity: Any) -> Any:
 
 def check_scale(X: Any, total_scatter: float) -> None:
     """Squares of distances must neither overflow nor vanish."""
-    if np.isfinite(total_scatter) and total_scatter > 0:
+    if math.isfinite(total_scatter) and total_scatter > 0:
         return
     size = float(abs(X).max())
     fault = "overflow" if size > 1 else "vanish"
@@ -143,10 +146,11 @@ def check_scale(X: Any, total_scatter: float) -> None:
 
 def count_distinct(X: Any, weights: Floats | None, enough: int) -> int:
     """Different samples of positive weight, counted no further than ``enough``: a few rows tell."""
-    seen, step = X[:0], max(enough, 1024)
+    seen, step = to_host(X[:0]), max(enough, 1024)
     for start in range(0, X.shape[0], step):
         rows = slice(start, start + step)
-        block = X[rows] if weights is None else X[rows][weights[rows] > 0]
+        block = to_host(X[rows])
+        block = block if weights is None else block[weights[rows] > 0]
         seen = np.unique(np.concatenate([seen, block]) + 0.0, axis=0)
         if seen.shape[0] >= enough:
             return enough
@@ -166,7 +170,13 @@ def check_exponent(name: str, value: object) -> float:
 def check_span(X: Any) -> None:
     """`check_scale` from the ranges of the columns, before any distance is taken (sparse X: from its entries)."""
     with np.errstate(over="ignore"):
-        span = np.asarray(abs(X).max(axis=0).todense() if sp.issparse(X) else np.ptp(X, axis=0), dtype=np.float64)
+        span = np.asarray(abs(X).max(axis=0).todense() if sp.issparse(X) else _ranges(X), dtype=np.float64)
         reach = float(np.sum(span * span))
     if not np.isfinite(reach) or (reach == 0 and span.any()):
         check_scale(X, reach)
+
+
+def _ranges(X: Any) -> Any:
+    """Largest minus smallest value of each column."""
+    xp = array_namespace(X)
+    return to_host(xp.max(X, axis=0) - xp.min(X, axis=0))
