@@ -33,6 +33,9 @@ class State(Protocol):
     def objective(self) -> float:
         """J, or infinity before the first sweep."""
 
+    # A state may know its ``change`` since the one before; if that is ``partial`` (of some samples only), it has
+    # ``whole_change(before)``, which is asked for before a run ends.
+
 
 S = TypeVar("S", bound=State)
 
@@ -110,6 +113,9 @@ def alternate(
         following = problem.sweep(state)
         change = membership_change(state, following)
         converged = stop(Step(change, state.objective, following.objective), tol)
+        if converged and getattr(following, "partial", False):  # some samples stand still: do all?
+            change = following.whole_change(state)  # type: ignore[attr-defined]
+            converged = stop(Step(change, state.objective, following.objective), tol)
         yield Iteration(index, following, change, converged)
         if converged:
             return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,8 @@ Integers = NDArray[np.intp]
 ROWS = 4096
 # Rows looked at together by models without a graph: large enough for the matrix product, small enough for the cache.
 BLOCK_ROWS = 8192
+# Numbers in X from which on it may pay to load Numba.
+WORTH_FUSING = 1_000_000
 # Edges whose cosines are worked out together: they stay in the cache.
 BLOCK_EDGES = 1 << 16
 
@@ -39,6 +42,15 @@ def moved(value: Any, reference: Any) -> Any:  # noqa: ARG001
 def rows(array: Any, numbers: Any) -> Any:
     """Some rows."""
     return array[numbers]
+
+
+def fused_look(points: Any, masses: Any, *, fuzzy: bool = False) -> Any:
+    """What looks at all samples in compiled loops (`compiled.CompiledLook`); None without Numba or for few samples."""
+    if points.dtype not in (np.float32, np.float64) or points.size < WORTH_FUSING or find_spec("numba") is None:
+        return None
+    from afcm.backends import compiled
+
+    return compiled.CompiledLook(points, masses, fuzzy)
 
 
 def row_slices(n_rows: int) -> Iterator[slice]:

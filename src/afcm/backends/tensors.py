@@ -20,7 +20,7 @@ BLOCK_EDGES = 1 << 22
 # The fused search wants groups enough to choose from.
 FUSED_ROWS, FUSED_NEIGHBORS = 4096, 100
 # Up to so many numbers k-means runs on the host, with the draws of the host: a copy costs less than the launches.
-HOST_KMEANS = 1_000_000
+HOST_KMEANS = 200_000
 SEED_SAMPLE, LLOYD_ROUNDS = 50_000, 100
 
 
@@ -259,13 +259,13 @@ def has_triton() -> bool:
     return True
 
 
-def fused_look(points: Any, masses: Any) -> Any:
+def fused_look(points: Any, masses: Any, *, fuzzy: bool = False) -> Any:
     """What looks at all samples in one kernel (`cuda_centers.FusedLook`), or None where there is no such thing."""
     if not (points.is_cuda and has_triton()):
         return None
     from afcm.backends import cuda_centers
 
-    return cuda_centers.FusedLook(points, masses)
+    return cuda_centers.FusedLook(points, masses, fuzzy)
 
 
 def k_means(points: Any, n_clusters: int, masses: Any, random: Any, n_runs: int) -> Any:

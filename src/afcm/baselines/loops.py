@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from afcm.backends.machine import machine_code
 from afcm.baselines import equations
 from afcm.baselines.equations import TIE, Floats, Integers
 
@@ -32,16 +33,11 @@ def fastest(scalar: Loop, vectorised: Loop, n_steps: int) -> Loop:
 
 @functools.cache
 def compiled(loop: Callable[..., Any]) -> Any:
-    """The loop as machine code, kept on disk where that can be written; None without Numba."""
+    """The loop as machine code; None without Numba."""
     try:
-        from numba import njit
+        return machine_code(loop, {"reassoc", "contract"})  # sums of d terms in any order: SIMD
     except ImportError:
         return None
-    options: dict[str, Any] = {"nogil": True, "fastmath": {"reassoc", "contract"}}  # sums of d terms in any order: SIMD
-    try:
-        return njit(loop, cache=True, **options)
-    except RuntimeError:  # no folder to keep it in
-        return njit(loop, **options)
 
 
 def hartigan_scalar(points: Floats, labels: Integers, centers: Floats, sizes: Integers) -> None:

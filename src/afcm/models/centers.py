@@ -19,6 +19,7 @@ from afcm import updates
 from afcm.alternating import largest_change
 from afcm.backends import backend_of
 from afcm.backends.host import BLOCK_ROWS
+from afcm.threads import for_each
 
 Precision = Any  # γ, a float; None in a model that has none
 
@@ -33,6 +34,15 @@ class CenterState:
     statistics: updates.Statistics = field(repr=False)
     objective: float
     change: float = math.inf  # max_ij |u_ij − u'_ij| against the state before
+
+    @property
+    def partial(self) -> bool:
+        """Is the change that of some samples only?"""
+        return getattr(self.problem.fused(self.centers), "partial", False)
+
+    def whole_change(self, before: CenterState) -> float:
+        """The change of all samples."""
+        return self.problem.whole_change(before, self)
 
     @property
     def memberships(self) -> Any:
@@ -102,17 +112,41 @@ class CenterProblem(ABC):
         total, change = look(centers, precision, after)
         return CenterState(self, centers, precision, total, self.objective(total, precision), change)
 
+    @property
+    def fusible(self) -> bool:
+        """Is there compiled code for this model?"""
+        return False
+
     def fused(self, centers: Any) -> Any:
         """What looks at all samples in one go, with the statistics and the change but no memberships; or None.
 
         Called with centres, γ, and the centres and γ before (or None).
         """
-        return None
+        look = self._fused if self.fusible else None
+        return look if look is not None and look.fits(self.points, len(centers)) and look.reaches(centers) else None
+
+    @cached_property
+    def _fused(self) -> Any:
+        return backend_of(self.points).fused_look(self.points, self.masses)
 
     def _look_fused(self, centers: Any, precision: Precision, after: CenterState | None) -> tuple[Any, float]:
         before = None if after is None else (after.centers, after.precision)
         total, change = self.fused(centers)(centers, precision, before)
         return total, change
+
+    def whole_change(self, before: CenterState, after: CenterState) -> float:
+        """``max_ij |u_ij − u'_ij|`` over all samples, from the centres alone."""
+        changes: list[float] = []
+
+        def compare(rows: slice) -> None:
+            old, new = (
+                self.expectation(self.points[rows], self._masses(rows), state.centers, state.precision)[0]
+                for state in (before, after)
+            )
+            changes.append(largest_change(old, new))
+
+        for_each(compare, self._blocks())
+        return max(changes)
 
     def _look_by_blocks(
         self, centers: Any, precision: Precision, after: CenterState | None = None

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 from afcm import family, updates
 from afcm.alternating import run
+from afcm.backends import backend_of
 from afcm.models.centers import CenterProblem
 from afcm.models.plain import PlainProblem
 
@@ -21,6 +23,15 @@ class FuzzyProblem(CenterProblem):
     exponent: float = 2.0
 
     columns_first: ClassVar[bool] = True
+
+    @property
+    def fusible(self) -> bool:
+        """With m = 2."""
+        return self.exponent == 2
+
+    @cached_property
+    def _fused(self) -> Any:
+        return backend_of(self.points).fused_look(self.points, self.masses, fuzzy=True)
 
     def expectation(self, points: Any, masses: Any, centers: Any, precision: None) -> tuple[Any, updates.Statistics]:
         """FCM's memberships; there is no γ."""

@@ -6,11 +6,9 @@ It is EM for a mixture of equal-weight spherical Gaussians with one variance, γ
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from afcm import updates
-from afcm.backends import is_tensor, torch_side
 from afcm.models.centers import CenterProblem, blocks
 
 __all__ = ["PlainProblem", "blocks", "total_scatter"]
@@ -19,6 +17,11 @@ __all__ = ["PlainProblem", "blocks", "total_scatter"]
 @dataclass(frozen=True)
 class PlainProblem(CenterProblem):
     """A sweep is op5, op7, op3 (see `CenterProblem.sweep`)."""
+
+    @property
+    def fusible(self) -> bool:
+        """Always."""
+        return True
 
     @classmethod
     def from_points(cls, points: Any, masses: Any = None) -> PlainProblem:
@@ -33,17 +36,6 @@ class PlainProblem(CenterProblem):
     def expectation(self, points: Any, masses: Any, centers: Any, precision: float) -> tuple[Any, updates.Statistics]:
         """op3."""
         return updates.expectation(points, centers, precision, masses)
-
-    def fused(self, centers: Any) -> Any:
-        """On a CUDA device one kernel does it all, unless the centres are too far out for it."""
-        if not is_tensor(self.points):
-            return None
-        fits = self._fused is not None and self._fused.fits(self.points, centers.shape[0])
-        return self._fused if fits and self._fused.reaches(centers) else None
-
-    @cached_property
-    def _fused(self) -> Any:
-        return torch_side().fused_look(self.points, self.masses)
 
     def objective(self, statistics: updates.Statistics, precision: float) -> float:
         """afcm."""
