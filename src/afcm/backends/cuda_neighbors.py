@@ -42,7 +42,7 @@ def _tile(
 ):
     """Products of a tile, a few coordinates at a time."""
     costs = tl.zeros((ROWS, COLUMNS), dtype=tl.float32)
-    for first in tl.static_range(0, width, depth):
+    for first in range(0, width, depth):
         dims = first + tl.arange(0, depth)
         left = tl.load(queries + row[:, None] * width + dims[None, :])
         right = tl.load(points + at[:, None] * width + dims[None, :])
@@ -202,7 +202,7 @@ class Table:
         bundles = torch.empty((n_rows, n_bundles), dtype=torch.float32, device=queries.high.device)
         _group_minima[(n_rows // ROWS, n_bundles)](
             queries.high, queries.low, points.high, points.low, norms, found, bundles, self.n_groups, self.tiles,
-            self.width, depth, precise, ROWS, COLUMNS, num_warps=4, num_stages=3 if depth == self.width else 1,
+            self.width, depth, precise, ROWS, COLUMNS, num_warps=4, num_stages=3 if depth == self.width else 2,
         )  # fmt: skip
         return found, bundles
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import torch
 
-# Entries of the distance matrix that are there at a time; candidates beyond k that are measured again.
-ENTRIES, SPARE = 1 << 25, 6
+# Entries of the distance matrix that are there at a time, on the host and on a device; candidates beyond k that are
+# measured again.
+ENTRIES, DEVICE_ENTRIES, SPARE = 1 << 25, 1 << 29, 6
 
 
 def nearest(points: Any, k: int, queries: Any = None) -> tuple[Any, Any]:
@@ -20,7 +21,7 @@ def nearest(points: Any, k: int, queries: Any = None) -> tuple[Any, Any]:
     mean = points.double().mean(dim=0)
     table = points.double() - mean
     lengths = torch.linalg.vecdot(table, table)
-    size, lists = max(1, ENTRIES // points.shape[0]), []
+    size, lists = max(1, (DEVICE_ENTRIES if points.is_cuda else ENTRIES) // points.shape[0]), []
     for first in range(0, asked.shape[0], size):
         part, mine = asked[first : first + size], own[first : first + size]
         costs = lengths - 2 * ((part.double() - mean) @ table.T)

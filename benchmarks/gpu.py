@@ -1,0 +1,179 @@
+"""AFCM and PlainAFCM on one CUDA device: seconds and their parts, recall, ARI, and how far from the floor."""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings
+
+import numpy as np
+from sklearn.metrics import adjusted_rand_score
+from threadpoolctl import threadpool_limits
+
+from afcm import AFCM, PlainAFCM, graph, neighbors
+from afcm.alternating import run
+from afcm.metrics import clustering_accuracy
+from afcm.models.plain import PlainProblem
+
+N_COLUMNS, N_CLUSTERS, N_NEIGHBORS = 64, 10, 10
+# Standard deviation within clusters whose centres are uniform in [−10, 10]: apart, and touching.
+SPREADS = {"separated": 1.0, "touching": 12.0}
+ASKED = 1000  # rows whose neighbours are checked against all distances in float64
+PLAIN = (10_000_000, 64, 100)
+SWEEPS = 10
+
+
+def main() -> None:
+    try:
+        import torch
+    except ImportError:
+        return print("skipped: PyTorch is not installed")
+    if not torch.cuda.is_available():
+        return print("skipped: there is no CUDA device")
+    print(torch.cuda.get_device_name(), f"PyTorch {torch.__version__}", flush=True)
+    bandwidth, rates = measured_rates()
+    AFCM(3, n_neighbors=10, kernel="local", random_state=0).fit(blobs(20_000, 3, 12.0)[0])  # compiles the kernels
+    for n in (100_000, 1_000_000):
+        for name, spread in SPREADS.items():
+            graph_fit(n, name, spread)
+    plain_sweeps(bandwidth, rates)
+    against_host()
+    return None
+
+
+def blobs(n, n_clusters, spread, n_columns=N_COLUMNS):
+    """Float32 clusters on the device, and their labels."""
+    import torch
+
+    random = torch.Generator(device="cuda").manual_seed(0)
+    centers = 20 * torch.rand((n_clusters, n_columns), generator=random, device="cuda") - 10
+    labels = torch.randint(n_clusters, (n,), generator=random, device="cuda")
+    noise = torch.randn((n, n_columns), generator=random, device="cuda")
+    return centers[labels] + spread * noise, labels
+
+
+def seconds(work, *arguments, repeats=1):
+    """The shortest time of some calls, and the last value."""
+    import torch
+
+    best = np.inf
+    for _ in range(repeats):
+        torch.cuda.synchronize()
+        began = time.perf_counter()
+        value = work(*arguments)
+        torch.cuda.synchronize()
+        best = min(best, time.perf_counter() - began)
+    return best, value
+
+
+def measured_rates():
+    """Bytes a second that a copy moves, and operations a second of matrix products."""
+    import torch
+
+    source = torch.rand(1 << 30, device="cuda")
+    target = torch.empty_like(source)
+    copying, _ = seconds(target.copy_, source, repeats=5)
+    bandwidth, rates = 8 * source.numel() / copying, {}
+    for name, dtype, tensor_cores in (("float32", torch.float32, False), ("TF32", torch.float32, True)):
+        torch.backends.cuda.matmul.allow_tf32 = tensor_cores
+        block = torch.rand((8192, 8192), device="cuda", dtype=dtype)
+        rates[name] = 2 * 8192**3 / seconds(torch.matmul, block, block, repeats=5)[0]
+    torch.backends.cuda.matmul.allow_tf32 = False
+    shown = ", ".join(f"{name} {rate / 1e12:.0f} Tflop/s" for name, rate in rates.items())
+    print(f"copy {bandwidth / 1e12:.2f} TB/s; products: {shown}", flush=True)
+    return bandwidth, rates
+
+
+def graph_fit(n, name, spread):
+    """AFCM end to end, then its parts one by one."""
+    X, labels = blobs(n, N_CLUSTERS, spread)
+    model = AFCM(N_CLUSTERS, n_neighbors=N_NEIGHBORS, kernel="local", random_state=0)
+    whole, _ = seconds(fitted, model, X, repeats=2)
+    searching, found = seconds(neighbors.nearest, X, N_NEIGHBORS + 1, repeats=2)
+    weighing, _ = seconds(built, found, repeats=2)
+    prepared = model.prepare(X)
+    solving, _ = seconds(prepared.spectral_start, N_CLUSTERS, np.random.RandomState(0))
+    ari = adjusted_rand_score(labels.cpu(), model.labels_.cpu())
+    sweeping = whole - searching - weighing - solving
+    default, _ = seconds(fitted, AFCM(N_CLUSTERS, random_state=0), X)
+    moving, _ = seconds(
+        fitted, AFCM(N_CLUSTERS, n_neighbors=N_NEIGHBORS, kernel="local", device="cuda"), X.cpu().numpy()
+    )
+    print(
+        f"AFCM n = {n:,} {name}: {whole:.2f} s (neighbours {searching:.2f}, graph {weighing:.2f}, spectral "
+        f"{solving:.2f}, sweeps and the rest {sweeping:.2f}; {model.n_iter_} sweeps), recall "
+        f"{recall(X, found.indices):.6f}, ARI {ari:.4f}; from NumPy and back {moving:.2f} s; default graph "
+        f"{default:.2f} s",
+        flush=True,
+    )
+
+
+def fitted(model, X):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return model.fit(X)
+
+
+def built(found):
+    made = graph.neighbor_graph(found, N_NEIGHBORS, kernel="local")
+    return made.components
+
+
+def recall(X, indices):
+    """Share of the true neighbours that were found, on some rows."""
+    import torch
+
+    asked = torch.as_tensor(np.random.default_rng(0).choice(len(X), ASKED, replace=False), device="cuda")
+    hits = 0
+    for row in asked.tolist():
+        squared = torch.sum((X - X[row]).double() ** 2, dim=1)
+        squared[row] = torch.inf
+        true = torch.topk(squared, indices.shape[1], largest=False).indices
+        hits += int(torch.isin(true, indices[row]).sum())
+    return hits / (ASKED * indices.shape[1])
+
+
+def plain_sweeps(bandwidth, rates):
+    """One sweep of PlainAFCM, against what reading X and two products cost at the least."""
+    n, d, c = PLAIN
+    X, _ = blobs(n, c, 1.0)
+    problem = PlainProblem(X)
+    state = problem.from_centers(X[:c].clone())
+    run(problem, state, max_iter=2, tol=0.0)
+    took, _ = seconds(lambda: run(problem, state, max_iter=SWEEPS, tol=0.0), repeats=3)
+    blocked, _ = seconds(lambda: problem._look_by_blocks(state.centers, state.precision, None), repeats=2)
+    reading, computing = 4 * n * d / bandwidth, 4 * n * d * c / rates["TF32"]
+    floor, sweep = max(reading, computing), took / SWEEPS
+    print(
+        f"PlainAFCM n = {n:,}, d = {d}, c = {c}, float32: {1e3 * sweep:.2f} ms a sweep; floor {1e3 * floor:.2f} ms "
+        f"(X read once {1e3 * reading:.2f}, two products in TF32 {1e3 * computing:.2f}, in float32 "
+        f"{1e3 * 4 * n * d * c / rates['float32']:.2f}): {sweep / floor:.1f} times; array API in blocks "
+        f"{1e3 * blocked:.1f} ms",
+        flush=True,
+    )
+
+
+def against_host(n=100_000):
+    """The same fits on two cores of this machine."""
+    X, _ = blobs(n, N_CLUSTERS, SPREADS["touching"])
+    X10 = X.cpu().numpy()
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:2])
+    for model in (
+        AFCM(N_CLUSTERS, n_neighbors=N_NEIGHBORS, kernel="local", random_state=0),
+        PlainAFCM(100, n_init=1, max_iter=SWEEPS, random_state=0),
+    ):
+        device, _ = seconds(fitted, model, X, repeats=2)
+        ours = model.labels_.cpu().numpy(), model.objective_
+        with threadpool_limits(2):
+            host, _ = seconds(fitted, model, X10)
+        same, apart = clustering_accuracy(ours[0], model.labels_), abs(ours[1] / model.objective_ - 1)
+        print(
+            f"{type(model).__name__} n = {n:,}: device {device:.2f} s, two cores {host:.2f} s, {host / device:.0f} "
+            f"times; {same:.2%} equal labels, J differs by {apart:.1e}",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()
