@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
+from math import isfinite
 
 from afcm.experiments.markdown import NOTHING, params_text, plain, score_text, table, time_text
 from afcm.experiments.plan import EXPERIMENTS, RACE_MARGIN, RACE_SEEDS
@@ -19,13 +20,14 @@ ORACLE = (
 RISE = 1e-9  # relative to J: anything less is rounding
 
 
-def header(rows: Sequence[Row], command: str, seconds: float | None) -> str:
+def header(rows: Sequence[Row], command: str) -> str:
     """What was run, with what, and how to read it."""
     status = Counter(row.status for row in rows)
     found = {row.experiment for row in rows}
     facts = [
-        f"Made by `{command}`" + (f" in {time_text(seconds)}." if seconds is not None else "."),
-        f"{len(rows)} runs: {status['ok']} ok, {status['failed']} failed, {status['skipped']} skipped.",
+        f"Made by `{command}`.",
+        f"{len(rows)} runs: {status['ok']} ok, {status['failed']} failed, {status['skipped']} skipped. Together they "
+        f"took {time_text(sum(row.seconds for row in rows if isfinite(row.seconds)))} (each process counted by itself).",
         f"Versions: {versions_text(rows)}.",
     ]
     missing = [name for name in EXPERIMENTS if name not in found]

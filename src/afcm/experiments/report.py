@@ -28,7 +28,7 @@ CAPTIONS = {
 }
 
 
-def write_report(rows: Iterable[Row], folder: str | Path, *, command: str, seconds: float | None = None) -> list[Path]:
+def write_report(rows: Iterable[Row], folder: str | Path, *, command: str) -> list[Path]:
     """Write ``report.md``, four CSV files and the figures for which there are rows.
 
     Parameters
@@ -39,8 +39,6 @@ def write_report(rows: Iterable[Row], folder: str | Path, *, command: str, secon
         Made if it does not exist. Each file is replaced as a whole or not at all.
     command : str
         What the reader types to get these rows.
-    seconds : float, optional
-        Wall time of the whole run.
 
     Returns
     -------
@@ -56,7 +54,7 @@ def write_report(rows: Iterable[Row], folder: str | Path, *, command: str, secon
     cells = summarize(kept)
     pictures, note = _pictures(kept)
     texts = {
-        "report.md": _report(kept, cells, _shown(pictures, note), overview.header(kept, command, seconds)),
+        "report.md": _report(kept, cells, _shown(pictures, note), overview.header(kept, command)),
         "table1.csv": tables.comparison_csv(tables.table1(cells)),
         "table2.csv": tables.comparison_csv(tables.table2(cells)),
         "ours.csv": tables.comparison_csv(tables.ours(cells)),
@@ -94,7 +92,7 @@ def _report(rows: Sequence[Row], cells: Sequence[Cell], shown: dict[str, str], h
         shown["accuracy.png"],
         sections.comparison_section("Table 1", first, "results"),
         sections.comparison_section("Table 2 (ablation)", second, "ablation"),
-        sections.flat_section(tables.flat(cells)),
+        sections.flat_section(tables.flat(cells), first),
         sections.remarks_section(first),
         sections.ours_section(tables.ours(cells)),
         overview.toys_section(cells),

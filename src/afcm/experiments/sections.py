@@ -43,8 +43,8 @@ def comparison_section(title: str, comparisons: Sequence[Comparison], source: Ta
     return "\n\n".join(part for part in parts if part)
 
 
-def flat_section(comparisons: Sequence[Comparison]) -> str:
-    """The images once more, every neighbour with the same weight."""
+def flat_section(comparisons: Sequence[Comparison], first: Sequence[Comparison]) -> str:
+    """The images once more, every neighbour with the same weight; ``first``: Table 1, for the others."""
     title = "## AFCM with a flat kernel (oracle)"
     if not comparisons:
         return f"{title}\n\nNot in this run."
@@ -57,7 +57,9 @@ def flat_section(comparisons: Sequence[Comparison]) -> str:
         [dataset, *(comparison_text(c) for c in comparisons if c.cell.dataset == dataset)]
         for dataset in _datasets(comparisons)
     ]
-    return "\n\n".join([title, intro, table(["data", *METRICS], lines), *grid_points(comparisons)])
+    together = afcm_verdicts(first) | afcm_verdicts(comparisons)
+    sum_up = f"With these images and the tables above, which have few columns, AFCM's ACC is {counted(together)}."
+    return "\n\n".join([title, intro, table(["data", *METRICS], lines), sum_up, *grid_points(comparisons)])
 
 
 def marks_table(comparisons: Sequence[Comparison]) -> str:
@@ -143,11 +145,28 @@ def _block(comparisons: Sequence[Comparison], metric: str, source: Table) -> str
 
 
 def _marks_intro(comparisons: Sequence[Comparison]) -> str:
-    accuracy = [c for c in comparisons if (c.cell.method, c.metric) == ("AFCM", "ACC") and c.verdict]
-    good = sum(c.verdict != "different" for c in accuracy)
+    verdicts = afcm_verdicts(comparisons)
     twice = len({printed_name(name) for name in _datasets(comparisons)}) < len(_datasets(comparisons))
-    line = f"AFCM's ACC is reproduced or better on {good} of {len(accuracy)} data sets." if accuracy else ""
+    line = f"AFCM's ACC is {counted(verdicts)}." if verdicts else ""
     return f"{line} {TWICE if twice else ''}".strip()
+
+
+def afcm_verdicts(comparisons: Iterable[Comparison]) -> dict[str, str]:
+    """The verdict on AFCM's ACC for each printed data set (of two lines for one of them, the first)."""
+    found: dict[str, str] = {}
+    for c in comparisons:
+        if c.cell.method.startswith("AFCM") and c.metric == "ACC" and c.verdict:
+            found.setdefault(printed_name(c.cell.dataset), c.verdict)
+    return found
+
+
+def counted(verdicts: dict[str, str]) -> str:
+    """Verdicts as words."""
+    counts = Counter(verdicts.values())
+    return (
+        f"reproduced on {counts['reproduced']} of {len(verdicts)} data sets, better on {counts['better']}, below on "
+        f"{counts['different']}"
+    )
 
 
 def _counts(comparisons: Iterable[Comparison]) -> str:
