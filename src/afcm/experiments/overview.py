@@ -27,7 +27,7 @@ def header(rows: Sequence[Row], command: str) -> str:
     facts = [
         f"Made by `{command}`.",
         f"{len(rows)} runs: {status['ok']} ok, {status['failed']} failed, {status['skipped']} skipped. Together they "
-        f"took {time_text(sum(row.seconds for row in rows if isfinite(row.seconds)))} (each process counted by itself).",
+        f"took {time_text(sum(row.seconds for row in rows if isfinite(row.seconds)))}, each process by itself.",
         f"Versions: {versions_text(rows)}.",
     ]
     missing = [name for name in EXPERIMENTS if name not in found]
