@@ -37,12 +37,17 @@ WORTH_FUSING = 20_000_000
 
 
 @triton.jit
-def _costs(x_high, x_low, x_squared, high, low, squared):
-    """Squared distances of a tile, from products of two halves; the centres come times −2."""
+def _costs(x_high, x_low, x_squared, high, low, squared, fuzzy: tl.constexpr):
+    """Squared distances of a tile, from products of two halves; the centres come times −2.
+
+    The softmax needs no ‖x‖², so it is left out there.
+    """
     costs = tl.dot(x_high, tl.trans(high))
     costs = tl.dot(x_high, tl.trans(low), costs)
-    costs = tl.dot(x_low, tl.trans(high), costs)
-    return tl.maximum(costs + x_squared[:, None] + squared[None, :], 0.0)
+    costs = tl.dot(x_low, tl.trans(high), costs) + squared[None, :]
+    if fuzzy:
+        costs = tl.maximum(costs + x_squared[:, None], 0.0)
+    return costs
 
 
 @triton.jit
@@ -53,7 +58,7 @@ def _powers(costs, steepness, fuzzy: tl.constexpr):
         zero = tl.where(costs == 0.0, 1.0, 0.0)
         powers = tl.where(nearest[:, None] > 0, nearest[:, None] / tl.maximum(costs, 1e-30), zero)
     else:
-        powers = tl.exp2(steepness * (nearest[:, None] - costs))
+        powers = tl.exp2((steepness * nearest)[:, None] - steepness * costs)
     return powers, nearest
 
 
@@ -62,7 +67,7 @@ def _look(
     points, masses, mean, scale, high, low, squared, steepness, totals, moments, sums, n_samples, width,
     weighted: tl.constexpr, fuzzy: tl.constexpr, D: tl.constexpr, C: tl.constexpr, SAMPLES: tl.constexpr,
 ):  # fmt: skip
-    """Each program's sums over its tiles. The samples of the next tile are on their way while one is worked on."""
+    """Each program's sums over its tiles (fetching the next tile early was tried: its registers cost more)."""
     program, dims, clusters, ones = tl.program_id(0), tl.arange(0, D), tl.arange(0, C), tl.arange(0, 16)
     inside, samples = dims < width, tl.arange(0, SAMPLES)
     origin = tl.load(mean + dims, mask=inside, other=0.0)
@@ -73,16 +78,15 @@ def _look(
     scatter, energy = tl.zeros((SAMPLES,), tl.float32), tl.zeros((SAMPLES,), tl.float32)
     stride = tl.num_programs(0) * SAMPLES
     rows = (program * SAMPLES + samples).to(tl.int64)
-    near = (rows < n_samples)[:, None] & inside[None, :]
-    coming = tl.load(points + rows[:, None] * width + dims[None, :], mask=near, other=0.0)
     for _ in range(program * SAMPLES, n_samples, stride):
         there = rows < n_samples
-        x = (coming - origin[None, :]) * scale
-        near = (rows + stride < n_samples)[:, None] & inside[None, :]
-        coming = tl.load(points + (rows + stride)[:, None] * width + dims[None, :], mask=near, other=0.0)
+        near = there[:, None] & inside[None, :]
+        x = tl.load(points + rows[:, None] * width + dims[None, :], mask=near, other=0.0)
+        x = (x - origin[None, :]) * scale
         x_high = x.to(tl.float16)
         x_low = (x - x_high.to(tl.float32)).to(tl.float16)
-        costs = _costs(x_high, x_low, tl.sum(x * x, axis=1), v_high, v_low, v_squared)
+        length = tl.sum(x * x, axis=1)
+        costs = _costs(x_high, x_low, length, v_high, v_low, v_squared, fuzzy)
         powers, nearest = _powers(costs, steepness, fuzzy)
         spread = tl.sum(powers, axis=1)
         if weighted:
@@ -92,10 +96,11 @@ def _look(
         if fuzzy:
             powers = powers * powers
             weight = mass / (spread * spread)
+            scatter += weight * tl.sum(powers * costs, axis=1)
         else:
             weight = mass / spread
-            energy += mass * (steepness * nearest - tl.log2(spread))
-        scatter += weight * tl.sum(powers * costs, axis=1)
+            scatter += weight * tl.sum(powers * costs, axis=1) + mass * length
+            energy += mass * (steepness * (nearest + length) - tl.log2(spread))
         shares = tl.trans((powers * (weight * SHARE)[:, None]).to(tl.float16))
         moment = tl.dot(shares, x_high, moment)
         moment = tl.dot(shares, x_low, moment)
@@ -121,11 +126,13 @@ def _change(
     x_high = x.to(tl.float16)
     x_low = (x - x_high.to(tl.float32)).to(tl.float16)
     length = tl.sum(x * x, axis=1)
-    costs = _costs(x_high, x_low, length, tl.load(high + cells), tl.load(low + cells), tl.load(squared + clusters))
+    costs = _costs(
+        x_high, x_low, length, tl.load(high + cells), tl.load(low + cells), tl.load(squared + clusters), fuzzy
+    )
     degrees, _ = _powers(costs, steepness, fuzzy)
     degrees = degrees / tl.sum(degrees, axis=1)[:, None]
     w_high, w_low, w_squared = tl.load(old_high + cells), tl.load(old_low + cells), tl.load(old_squared + clusters)
-    before, _ = _powers(_costs(x_high, x_low, length, w_high, w_low, w_squared), old_steepness, fuzzy)
+    before, _ = _powers(_costs(x_high, x_low, length, w_high, w_low, w_squared, fuzzy), old_steepness, fuzzy)
     before = before / tl.sum(before, axis=1)[:, None]
     moved = tl.where(rows < n_samples, tl.max(tl.abs(degrees - before), axis=1), 0.0)
     tl.store(changes + tl.program_id(0), tl.max(moved, axis=0))
