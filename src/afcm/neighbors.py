@@ -18,7 +18,7 @@ from scipy.spatial import KDTree
 from scipy.spatial.distance import cdist
 from sklearn.neighbors import NearestNeighbors
 
-from afcm import backends, cells, threads
+from afcm import backends, cells, stages, threads
 
 Floats = NDArray[np.floating[Any]]
 
@@ -87,8 +87,10 @@ def _by_blocks(points: Floats, k: int, queries: Floats | None) -> Neighbors:
         cell, rows = job
         found[rows], beyond[rows] = table.candidates(cell, asked[rows], rows if queries is None else None, count)
 
+    tell, jobs = stages.begin("finding neighbours"), table.jobs(asked)
+    ends = np.cumsum([rows.size for _, rows in jobs])
     with threads.one_blas_thread():
-        threads.for_each(search, table.jobs(asked))
+        threads.for_each(search, jobs, lambda number: tell(int(ends[number - 1]), asked.shape[0]))
     result = _measured(points, asked, found, k)
     farthest = result.squared[:, -1]
     doubtful = np.flatnonzero(farthest - beyond > CARELESSNESS * farthest)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from afcm import backends, neighbors, sharpening, spectral, starts, valleys
+from afcm import backends, neighbors, sharpening, spectral, stages, starts, valleys
 from afcm import graph as graphs
 from afcm.eigenbasis import LearningSolver
 from afcm.graph import Distinct, Graph
@@ -69,6 +69,7 @@ class PreparedGraph:
         """Leading eigenvectors of S, solved for once; by default accurate enough to start from."""
         key = (n_wanted, angle_tol)
         if key not in self._solved:
+            stages.begin("solving for eigenvectors")
             self._solved[key] = starts.leading(self.graph, n_wanted, angle_tol, dense=self.dense, hint=self.hint)
         return self._solved[key]
 

@@ -33,10 +33,11 @@ def one_blas_thread() -> Any:
     return _libraries().limit(limits=1, user_api="blas")
 
 
-def for_each(work: Callable[[Any], object], items: Iterable[Any]) -> None:
-    """Do the work on all cores and wait; the first error is raised."""
-    for _ in _pool().map(work, items):
-        pass
+def for_each(work: Callable[[Any], object], items: Iterable[Any], done: Callable[[int], object] | None = None) -> None:
+    """Do the work on all cores and wait; the first error is raised. ``done`` hears how many items are finished."""
+    for number, _ in enumerate(_pool().map(work, items), start=1):
+        if done is not None:
+            done(number)
 
 
 if hasattr(os, "register_at_fork"):  # threads do not survive a fork: the child starts its own

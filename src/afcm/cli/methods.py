@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import Any
 
 from afcm.cli.progress import Stages
+from afcm.stages import listening
 
 # Name → where it lives; loaded when it is used.
 METHODS = {
@@ -80,7 +81,8 @@ def fitted(estimator: Any, X: Any, stages: Stages) -> float:
         runs = estimator.n_init if isinstance(estimator.n_init, int) else 5
         estimator.set_params(callback=stages.sweeps(float(estimator.tol), estimator.max_iter, runs))
     try:
-        estimator.fit(X)
+        with listening(stages.hear):
+            estimator.fit(X)
     finally:
         if tells:
             estimator.set_params(callback=None)

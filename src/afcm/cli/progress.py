@@ -43,6 +43,10 @@ class Stages:
         """Part of the stage is done."""
         self._progress.advance(self._task, amount)
 
+    def hear(self, what: str, done: int, total: int | None) -> None:
+        """A listener for `afcm.stages`."""
+        self._progress.update(self._task, description=what, total=total, completed=done)
+
     def sweeps(self, tol: float, max_iter: int, n_runs: int = 1) -> Callable[[Any], None]:
         """A callback for estimators, to be called after each sweep."""
         expected = Expected(tol, max_iter, n_runs)
