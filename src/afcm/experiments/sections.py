@@ -26,7 +26,7 @@ LEGEND = (
     "`=` reproduced: within one point of the printed mean or within its printed spread; `+` better: above that; "
     "`≠` different: below that. Brackets point to the errata under the tables."
 )
-TWICE = "Breast is there with and without the patient number (breast-id, breast); both lines count."
+TWICE = "Breast has two lines, with and without the patient number (breast-id, breast); it counts once here."
 VERDICTS: tuple[Verdict, ...] = ("reproduced", "better", "different")
 PAPER = "paper's AFCM"
 SHOWN_EQUAL = 0.005  # numbers that print the same with two decimals
