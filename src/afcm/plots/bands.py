@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from afcm.plots.colors import cluster_colors, hatch
-from afcm.plots.common import Display, counted, fitted_model, shown_memberships, title
+from afcm.plots.common import OfMemberships, counted, title
 
 # About as many bars as a screen has columns.
 MOST_BARS = 2000
@@ -18,7 +18,7 @@ NARROW = 0.03
 
 
 @dataclass(eq=False, repr=False)
-class BandsDisplay(Display):
+class BandsDisplay(OfMemberships):
     """Memberships as stacked bars, samples sorted by cluster and from certain to doubtful.
 
     Parameters
@@ -57,28 +57,6 @@ class BandsDisplay(Display):
         self.memberships = np.asarray(self.memberships)
         self.order = thinned_order(self.memberships)
         self.labels = self.memberships[self.order].argmax(axis=1)
-
-    @classmethod
-    def from_estimator(cls, estimator: Any, X: Any = None, *, ax: Any = None, calibrated: bool = False) -> Self:
-        """Draw the memberships of a fitted clusterer.
-
-        Parameters
-        ----------
-        estimator : fitted clusterer, or a pipeline that ends in one
-        X : array (n_samples, n_features), optional
-            Samples to show. Default: those of the fit.
-        ax : matplotlib axes, optional
-            Default: a new figure.
-        calibrated : bool, default=False
-            Show the memberships that tell doubt best (`afcm.doubt.honest_memberships`) instead of the model's.
-
-        Returns
-        -------
-        BandsDisplay
-        """
-        display = cls(*shown_memberships(*fitted_model(estimator, X), calibrated))
-        display.plot(ax)
-        return display
 
     def plot(self, ax: Any = None) -> Any:
         """Draw, on ``ax`` or in a new figure; returns the axes."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.pipeline import Pipeline
@@ -26,6 +26,39 @@ class Display:
         self.ax_ = new_axes(size) if ax is None else ax
         self.figure_ = self.ax_.figure
         return self.ax_
+
+
+class OfMemberships(Display):
+    """A display that is made of memberships and a note alone."""
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any = None, *, ax: Any = None, calibrated: bool = False) -> Self:
+        """Draw the memberships of a fitted clusterer.
+
+        Parameters
+        ----------
+        estimator : fitted clusterer, or a pipeline that ends in one
+        X : array (n_samples, n_features), optional
+            Samples to show. Default: those of the fit.
+        ax : matplotlib axes, optional
+            Default: a new figure.
+        calibrated : bool, default=False
+            Show the memberships that tell doubt best (`afcm.doubt.honest_memberships`) instead of the model's.
+
+        Returns
+        -------
+        the display
+        """
+        display = cls(*shown_memberships(*fitted_model(estimator, X), calibrated))
+        display.plot(ax)
+        return display
+
+    def __init__(self, memberships: Any, note: str = "") -> None:  # a data class makes its own
+        raise NotImplementedError
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw, on ``ax`` or in a new figure; returns the axes."""
+        raise NotImplementedError
 
 
 def new_axes(size: tuple[float, float]) -> Any:

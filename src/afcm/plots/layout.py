@@ -85,9 +85,10 @@ def jittered(points: Any, amount: float) -> Any:
     return points + np.random.default_rng(0).normal(scale=amount * spread, size=points.shape)
 
 
-def draw_samples(ax: Any, points: Any, memberships: Any) -> None:
-    """Colours mixed and paled as the memberships say; the marker is that of the largest membership."""
-    color = np.column_stack([mixed(memberships, cluster_colors(memberships.shape[1])), opacity(memberships)])
+def draw_samples(ax: Any, points: Any, memberships: Any, *, alpha: float | None = None, zorder: int = 1) -> None:
+    """Colours mixed (and, without ``alpha``, paled) as the memberships say; markers by the largest membership."""
+    paled = opacity(memberships) if alpha is None else np.full(len(points), alpha)
+    color = np.column_stack([mixed(memberships, cluster_colors(memberships.shape[1])), paled])
     labels = memberships.argmax(axis=1)
     for label in np.unique(labels):
         mine = labels == label
@@ -98,6 +99,7 @@ def draw_samples(ax: Any, points: Any, memberships: Any) -> None:
             marker=marker(label),
             s=marker_size(len(points)),
             linewidths=0,
+            zorder=zorder,
             rasterized=len(points) > MANY_POINTS,
         )
 

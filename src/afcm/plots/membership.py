@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from afcm.plots.colors import cluster_colors, marker, mixed
-from afcm.plots.common import MANY_POINTS, Display, counted, fitted_model, shown_memberships, title
-from afcm.plots.layout import marker_size
+from afcm.plots.common import OfMemberships, counted, title
+from afcm.plots.layout import draw_samples
 
 # Height of the strip in which samples between two clusters are spread, so that they are seen.
 STRIP = 0.06
 
 
 @dataclass(eq=False, repr=False)
-class MembershipDisplay(Display):
+class MembershipDisplay(OfMemberships):
     """Each sample between the corners of a polygon, the nearer to a cluster's corner the more it belongs to it.
 
     With three clusters this is the ternary plot, and a place tells all memberships. With two it is a line. With more
@@ -58,28 +57,6 @@ class MembershipDisplay(Display):
         self.corners = corners(self.memberships.shape[1])
         self.coordinates = self.memberships @ self.corners
 
-    @classmethod
-    def from_estimator(cls, estimator: Any, X: Any = None, *, ax: Any = None, calibrated: bool = False) -> Self:
-        """Draw the memberships of a fitted clusterer.
-
-        Parameters
-        ----------
-        estimator : fitted clusterer, or a pipeline that ends in one
-        X : array (n_samples, n_features), optional
-            Samples to show. Default: those of the fit.
-        ax : matplotlib axes, optional
-            Default: a new figure.
-        calibrated : bool, default=False
-            Show the memberships that tell doubt best (`afcm.doubt.honest_memberships`) instead of the model's.
-
-        Returns
-        -------
-        MembershipDisplay
-        """
-        display = cls(*shown_memberships(*fitted_model(estimator, X), calibrated))
-        display.plot(ax)
-        return display
-
     def plot(self, ax: Any = None) -> Any:
         """Draw, on ``ax`` or in a new figure; returns the axes."""
         n_clusters = len(self.corners)
@@ -99,20 +76,7 @@ class MembershipDisplay(Display):
         points = self.coordinates
         if len(self.corners) < 3:
             points = points + np.random.default_rng(0).uniform(-STRIP, STRIP, len(points))[:, None] * [0, 1]
-        color, labels = mixed(self.memberships, cluster_colors(len(self.corners))), self.memberships.argmax(axis=1)
-        for label in np.unique(labels):
-            mine = labels == label
-            ax.scatter(
-                points[mine, 0],
-                points[mine, 1],
-                c=color[mine],
-                marker=marker(label),
-                s=marker_size(len(points)),
-                alpha=0.7,
-                linewidths=0,
-                zorder=3,
-                rasterized=len(points) > MANY_POINTS,
-            )
+        draw_samples(ax, points, self.memberships, alpha=0.7, zorder=3)
 
 
 def corners(n_clusters: int) -> NDArray[np.float64]:
