@@ -61,7 +61,7 @@ def test_several_blocks_and_threads_give_one_answer(monkeypatch):
     points = np.random.default_rng(0).standard_normal((301, 9))
     whole = neighbors.nearest(points, 4)
     monkeypatch.setattr(cells, "BLOCK_ELEMENTS", 1000)
-    monkeypatch.setattr(threads, "for_each", lambda work, items: [work(item) for item in items])
+    monkeypatch.setattr(threads, "for_each", lambda work, items, done: [work(item) for item in items])
     parts = neighbors.nearest(points, 4)
     np.testing.assert_array_equal(whole.indices, parts.indices)
     np.testing.assert_array_equal(whole.squared, parts.squared)

@@ -117,7 +117,7 @@ def test_parameters_of_the_method(afcm):
     )
     assert json.loads(done.out)["n_iter"] == 2
     wrong = afcm("fit", "iris.csv", "--method", "FCM", "--set", "exponent=1.5")
-    assert (wrong.code, "--set exponent: FCM has no such parameter; it has init, m" in wrong.err) == (2, True)
+    assert (wrong.code, "--set exponent: FCM has no such parameter; it has device, init, m" in wrong.err) == (2, True)
 
 
 def test_the_seed_decides(afcm, folder):

@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("pyarrow")
 import pyarrow as pa
 
-from afcm.tabular import TableError, read_table, with_results, write_table
+from afcm.tabular import TableError, added_names, read_table, result_pieces, with_results, write_table
 from tests.tabular.files import iris
 
 MEMBERSHIPS = np.array([[0.25, 0.75], [1.0, 0.0]])
@@ -49,6 +49,23 @@ def test_rows_that_were_not_clustered_have_no_values(table):
     assert result["membership_1"].to_pylist() == [None, 0.75]
 
 
+@pytest.mark.parametrize("dropped", [[], [0, 3, 4, 5, 9], list(range(4, 10))])
+def test_pieces_make_the_whole(monkeypatch, tmp_path, dropped):
+    monkeypatch.setattr("afcm.tabular.writing.PIECE_ROWS", 4)
+    table, rows = pa.table({"x": range(10)}), np.setdiff1d(np.arange(10), dropped)
+    memberships = np.random.default_rng(0).dirichlet([1, 1, 1], rows.size)
+    found = memberships.argmax(axis=1), memberships, memberships.min(axis=1)
+    rows = rows if dropped else None
+    whole, names = with_results(table, *found, rows)
+    for ending in ("csv", "parquet", "jsonl"):
+        for name, pieces in (("whole", whole), ("pieces", result_pieces(table, *found, rows))):
+            write_table(pieces, tmp_path / f"{name}.{ending}")
+    assert (tmp_path / "whole.csv").read_bytes() == (tmp_path / "pieces.csv").read_bytes()
+    assert (tmp_path / "whole.jsonl").read_bytes() == (tmp_path / "pieces.jsonl").read_bytes()
+    assert read_table(tmp_path / "pieces.parquet").equals(whole)
+    assert added_names(table, 3) == names
+
+
 @pytest.mark.parametrize("ending", ["csv", "tsv", "parquet"])
 def test_what_is_written_is_read_again(tmp_path, ending):
     path = tmp_path / f"iris.{ending}"
@@ -83,7 +100,7 @@ def test_an_interrupt_leaves_the_old_file_and_nothing_else(table, tmp_path, monk
     def stop(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("pyarrow.csv.write_csv", stop)
+    monkeypatch.setattr("pyarrow.csv.CSVWriter", stop)
     with pytest.raises(KeyboardInterrupt):
         write_table(table, path)
     assert path.read_text() == "old"

@@ -8,7 +8,7 @@ order, so that the result does not depend on the number of threads.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -16,13 +16,13 @@ import numpy as np
 
 from afcm import family, updates
 from afcm.backends.machine import machine_code
-from afcm.threads import for_each
+from afcm.threads import for_each, one_blas_thread
 from afcm.updates import Statistics
 
 # Bytes of a tile's column (what is known of a tile fits the nearest caches), and rows that a thread does in one go.
 TILE_BYTES, CHUNK_ROWS = 1024, 65_536
 # The memberships' change is watched on so many samples, spread evenly, and confirmed on all before a run ends.
-WATCHED_ROWS = 16_384
+WATCHED_ROWS = 8_192
 # More columns than this are left to matrix products; fewer elementary steps a look are done before Numba is loaded.
 MOST_COLUMNS, WORTH_COMPILING = 128, 30_000_000
 
@@ -252,6 +252,7 @@ class CompiledLook:
     points: Any
     masses: Any
     fuzzy: bool = False
+    _last: list[Any] = field(default_factory=list, init=False, repr=False, compare=False)  # centres, their memberships
 
     partial: ClassVar[bool] = True  # the change is that of the watched samples
 
@@ -265,8 +266,9 @@ class CompiledLook:
 
     def __call__(self, centers: Any, precision: Any, before: Any = None) -> tuple[Statistics, float]:
         """One look at all samples; and the change of the watched ones' memberships, from the centres and γ before."""
-        change = math.inf if before is None else self._watched_change(centers, precision, *before)
-        return self.statistics(centers, precision), change
+        with one_blas_thread():  # its idle threads spin beside ours
+            change = math.inf if before is None else self._watched_change(centers, precision, *before)
+            return self.statistics(centers, precision), change
 
     def statistics(self, centers: Any, precision: Any) -> Statistics:
         """On all cores."""
@@ -296,8 +298,11 @@ class CompiledLook:
         return np.ascontiguousarray(self.points[::step])
 
     def _watched_change(self, centers: Any, precision: Any, old_centers: Any, old_precision: Any) -> float:
+        known = self._last and self._last[0] is old_centers
+        old = self._last[1] if known else self._memberships(old_centers, old_precision)
         new = self._memberships(centers, precision)
-        return float(np.abs(new - self._memberships(old_centers, old_precision)).max())
+        self._last[:] = [centers, new]
+        return float(np.abs(new - old).max())
 
     def _memberships(self, centers: Any, precision: Any) -> Any:
         costs = updates.squared_distances(self.watched, centers)

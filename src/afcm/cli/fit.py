@@ -15,7 +15,7 @@ from afcm.cli.console import guarded, make_console, told, typed
 from afcm.cli.progress import working
 from afcm.cli.samples import Samples, Source, Wanted, load, prepared
 from afcm.report.verdict import Verdict
-from afcm.tabular import with_results, write_table
+from afcm.tabular import added_names, result_pieces, write_table
 from afcm.tabular.writing import writer
 
 
@@ -103,14 +103,16 @@ class Fitted:
 
 def written(fit: Fitted, out: Path | None, model: Path | None, report: Path | None) -> dict[str, Any]:
     """Write what was asked for; returns what was found, for people and machines."""
+    if report is None:
+        fit.samples.release()
     verdict = outcome.judged(fit.estimator, fit.samples)
     found = outcome.described(verdict, fit.estimator, fit.samples)
-    if out is not None:
-        found["added_columns"] = write_result(out, fit.samples, verdict)
     if model is not None:
         save(fit, model)
     if report is not None:
         write_page(fit, report, model)
+    if out is not None:
+        found["added_columns"] = write_result(out, fit.samples, verdict)
     found["words"] = "\n".join(verdict.summary)
     return found | {"files": [str(path) for path in (out, model, report) if path is not None]}
 
@@ -118,9 +120,8 @@ def written(fit: Fitted, out: Path | None, model: Path | None, report: Path | No
 def write_result(out: Path, samples: Samples, verdict: Verdict) -> list[str]:
     """The table with its new columns, whose names are returned."""
     found = verdict.fit.labels, verdict.fit.memberships, verdict.ambiguity
-    table, names = with_results(samples.table, *found, samples.rows)
-    write_table(table, out)
-    return names
+    write_table(result_pieces(samples.table, *found, samples.rows), out)
+    return added_names(samples.table, verdict.n_clusters)
 
 
 def save(fit: Fitted, path: Path) -> None:

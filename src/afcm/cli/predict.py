@@ -16,7 +16,7 @@ from afcm.cli.samples import Samples, Source
 from afcm.doubt import AMBIGUOUS, ambiguity, honest_memberships
 from afcm.report.reading import last_step
 from afcm.report.verdict import known_classes, scores_of
-from afcm.tabular import TableError, choose_columns, with_results, write_table
+from afcm.tabular import TableError, added_names, choose_columns, result_pieces, write_table
 from afcm.tabular.columns import matrix
 from afcm.tabular.reading import listed
 from afcm.tabular.writing import writer
@@ -87,8 +87,7 @@ def labelled(fitted: Any, samples: Samples, out: Path) -> dict[str, Any]:
     labels, memberships = estimator.predict(X), memberships_of(estimator, X)
     soft = hasattr(estimator, "memberships_")
     doubt = ambiguity(honest_memberships(estimator, X) if soft else memberships)
-    table, names = with_results(samples.table, labels, memberships, doubt, samples.rows)
-    write_table(table, out)
+    write_table(result_pieces(samples.table, labels, memberships, doubt, samples.rows), out)
     classes = samples.column(samples.label)
     return {
         "method": type(estimator).__name__,
@@ -97,7 +96,7 @@ def labelled(fitted: Any, samples: Samples, out: Path) -> dict[str, Any]:
         "sizes": np.bincount(labels, minlength=memberships.shape[1]).tolist(),
         "ambiguous": int((doubt >= AMBIGUOUS).sum()),
         "scores": outcome.scored(None if classes is None else scores_of(known_classes(classes), labels), samples),
-        "added_columns": names,
+        "added_columns": added_names(samples.table, memberships.shape[1]),
         "files": [str(out)],
     }
 

@@ -33,7 +33,7 @@ class Source:
         return read_table(self.path, format=self.format, layout=Layout(self.delimiter, self.encoding, self.header))
 
 
-@dataclass(frozen=True)
+@dataclass
 class Samples:
     """A table, the columns to cluster by, and the rows that can be."""
 
@@ -48,6 +48,10 @@ class Samples:
         """Missing values as the option says."""
         rows = complete_rows(self.X, self.columns, missing, console)
         return self if rows is None else replace(self, X=self.X[rows], rows=rows)
+
+    def release(self) -> None:
+        """X is not needed any more: its memory is, for the result."""
+        self.X = np.empty((0, len(self.columns)))
 
     def column(self, name: str | None) -> list[Any] | None:
         """A column of the table, for the rows that are clustered."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from array_api_compat import array_namespace
+from array_api_compat import array_namespace, device
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -102,8 +102,10 @@ class SoftClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
 def hard_labels(memberships: Any, block_rows: int = 8192) -> Any:
     """``argmax_j u_ij`` (the first on ties), by blocks: NumPy's argmax copies what is not in row order."""
     xp = array_namespace(memberships)
-    blocks = range(0, memberships.shape[0], block_rows)
-    return xp.concat([xp.argmax(memberships[start : start + block_rows], axis=1) for start in blocks])
+    labels = xp.empty(memberships.shape[0], dtype=xp.int64, device=device(memberships))
+    for start in range(0, memberships.shape[0], block_rows):
+        labels[start : start + block_rows] = xp.argmax(memberships[start : start + block_rows], axis=1)
+    return labels
 
 
 def crispness(memberships: Any) -> float:

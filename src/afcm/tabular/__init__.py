@@ -2,6 +2,15 @@
 
 from afcm.tabular.columns import Chosen, choose_columns
 from afcm.tabular.reading import TableError, read_table
-from afcm.tabular.writing import with_results, write_table
+from afcm.tabular.writing import added_names, result_pieces, with_results, write_table
 
-__all__ = ["Chosen", "TableError", "choose_columns", "read_table", "with_results", "write_table"]
+__all__ = [
+    "Chosen",
+    "TableError",
+    "added_names",
+    "choose_columns",
+    "read_table",
+    "result_pieces",
+    "with_results",
+    "write_table",
+]

@@ -52,7 +52,7 @@ def read_delimited(file: Opened, delimiter: str) -> pa.Table:
     source = file.again()  # a broken file is read twice: the second time for the number of the row
     check_start(head_of(source), name, layout, delimiter)
     try:
-        table = parsed(source, layout, delimiter)
+        table = typed_early(source, layout, delimiter)
     except pa.ArrowInvalid:
         check_rows(source, name, layout, delimiter)
         raise
@@ -105,21 +105,62 @@ def is_number(text: str) -> bool:
     return True
 
 
-def parsed(source: Any, layout: Layout, delimiter: str, on_broken_row: Any = None) -> pa.Table:
+def typed_early(source: Any, layout: Layout, delimiter: str) -> pa.Table:
+    """The table, its columns of decimals known from the first rows.
+
+    Left to itself the reader keeps all text until it knows every type. A column that turns out to hold something else
+    later is read again without such haste.
+    """
+    with pa.input_stream(source) as stream, Options(layout, delimiter).opened(stream) as first:
+        kinds = first.schema
+    if any(map(pa.types.is_binary, kinds.types)):  # text in another encoding: names may be broken too
+        return parsed(source, layout, delimiter)
+    decimals = {field.name: field.type for field in kinds if pa.types.is_floating(field.type)}
+    try:
+        table = parsed(source, layout, delimiter, types=decimals)
+    except pa.ArrowInvalid:
+        table = parsed(source, layout, delimiter)
+    pa.default_memory_pool().release_unused()
+    return table
+
+
+def parsed(
+    source: Any, layout: Layout, delimiter: str, *, on_broken_row: Any = None, types: dict[str, Any] | None = None
+) -> pa.Table:
     """pyarrow's reader; one thread if rows are to be counted."""
+    options = Options(layout, delimiter, on_broken_row, types)
     with pa.input_stream(source) as stream:
-        return arrow_csv.read_csv(
-            stream,
-            read_options=arrow_csv.ReadOptions(
-                encoding=layout.encoding,
-                autogenerate_column_names=layout.header is False,
-                use_threads=on_broken_row is None,
+        return arrow_csv.read_csv(stream, **options.all())
+
+
+@dataclass(frozen=True)
+class Options:
+    """What pyarrow is told."""
+
+    layout: Layout
+    delimiter: str
+    on_broken_row: Any = None
+    types: dict[str, Any] | None = None
+
+    def all(self) -> dict[str, Any]:
+        """For `pyarrow.csv`."""
+        return {
+            "read_options": arrow_csv.ReadOptions(
+                encoding=self.layout.encoding,
+                autogenerate_column_names=self.layout.header is False,
+                use_threads=self.on_broken_row is None,
             ),
-            parse_options=arrow_csv.ParseOptions(
-                delimiter=delimiter, newlines_in_values=True, invalid_row_handler=on_broken_row
+            "parse_options": arrow_csv.ParseOptions(
+                delimiter=self.delimiter, newlines_in_values=True, invalid_row_handler=self.on_broken_row
             ),
-            convert_options=arrow_csv.ConvertOptions(null_values=MISSING, strings_can_be_null=True),
-        )
+            "convert_options": arrow_csv.ConvertOptions(
+                null_values=MISSING, strings_can_be_null=True, column_types=self.types
+            ),
+        }
+
+    def opened(self, stream: Any) -> Any:
+        """A reader that has seen the first rows."""
+        return arrow_csv.open_csv(stream, **self.all())
 
 
 def check_rows(source: Any, name: str, layout: Layout, delimiter: str) -> None:
@@ -130,7 +171,7 @@ def check_rows(source: Any, name: str, layout: Layout, delimiter: str) -> None:
         broken.append(row)
         return "skip"
 
-    parsed(source, layout, delimiter, note)
+    parsed(source, layout, delimiter, on_broken_row=note)
     if broken:
         row, before = broken[0], 0 if layout.header is False else 1
         raise TableError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,8 @@ from afcm.files import replacing
 from afcm.tabular.errors import TableError
 
 PREFIX = "afcm_"
-LINES = 10_000  # of JSON, held in memory at a time
+# Rows of a result put together at a time, and lines of JSON held as Python objects.
+PIECE_ROWS, LINES = 131_072, 10_000
 
 
 def with_results(
@@ -37,6 +38,24 @@ def with_results(
     return table, [prefix + name for name in found]
 
 
+def added_names(table: pa.Table, n_clusters: int) -> list[str]:
+    """What the columns of a result will be called beside those of the table."""
+    return with_results(table.slice(0, 0), [], np.empty((0, n_clusters)), np.empty(0))[1]
+
+
+def result_pieces(
+    table: pa.Table, labels: Any, memberships: Any, ambiguity: Any, rows: Any = None
+) -> Iterator[pa.Table]:
+    """`with_results`, some rows at a time: large tables need not be held twice. ``rows`` rise."""
+    for start in range(0, max(table.num_rows, 1), PIECE_ROWS):
+        end, mine, local = start + PIECE_ROWS, slice(start, start + PIECE_ROWS), None
+        if rows is not None:
+            mine = slice(*np.searchsorted(rows, [start, end]))
+            local = rows[mine] - start
+        piece = table.slice(start, PIECE_ROWS)
+        yield with_results(piece, labels[mine], memberships[mine], ambiguity[mine], local)[0]
+
+
 def spread(values: Any, rows: Any, n_rows: int) -> pa.Array:
     """Values of some rows as a column, null in the others."""
     values = np.ascontiguousarray(values)
@@ -49,21 +68,22 @@ def spread(values: Any, rows: Any, n_rows: int) -> pa.Array:
     return pa.array(whole, mask=absent)
 
 
-def write_table(table: pa.Table, path: str | Path) -> None:
-    """Write CSV, TSV, Parquet or JSON lines by the ending, or CSV to standard output (``"-"``).
+def write_table(table: pa.Table | Iterator[pa.Table], path: str | Path) -> None:
+    """Write a table, or pieces of one, as CSV, TSV, Parquet or JSON lines by the ending, or CSV to standard output.
 
     The file appears when it is finished.
     """
+    pieces = iter([table]) if isinstance(table, pa.Table) else table
     if str(path) == "-":
-        write_csv(table, sys.stdout.buffer)
+        write_csv(pieces, sys.stdout.buffer)
         sys.stdout.flush()
         return
     write = writer(path)
     with replacing(path) as draft:
-        write(table, draft)
+        write(pieces, draft)
 
 
-def writer(path: str | Path) -> Callable[[pa.Table, Any], None]:
+def writer(path: str | Path) -> Callable[[Iterator[pa.Table], Any], None]:
     """What writes this ending."""
     ending = Path(path).suffix.lower()
     if str(path) != "-" and ending not in WRITERS:
@@ -71,30 +91,38 @@ def writer(path: str | Path) -> Callable[[pa.Table, Any], None]:
     return WRITERS.get(ending, write_csv)
 
 
-def write_csv(table: pa.Table, target: Any, delimiter: str = ",") -> None:
+def write_csv(pieces: Iterator[pa.Table], target: Any, delimiter: str = ",") -> None:
     """Text with quotes where they are needed."""
     import pyarrow.csv as arrow_csv
 
     options = arrow_csv.WriteOptions(delimiter=delimiter, quoting_style="needed")
-    arrow_csv.write_csv(flattened(table), target, write_options=options)
+    first = flattened(next(pieces))
+    with arrow_csv.CSVWriter(target, first.schema, write_options=options) as out:
+        out.write_table(first)
+        for piece in pieces:
+            out.write_table(flattened(piece))
 
 
-def write_tsv(table: pa.Table, target: Any) -> None:
+def write_tsv(pieces: Iterator[pa.Table], target: Any) -> None:
     """The same with tabs."""
-    write_csv(table, target, "\t")
+    write_csv(pieces, target, "\t")
 
 
-def write_parquet(table: pa.Table, target: Any) -> None:
+def write_parquet(pieces: Iterator[pa.Table], target: Any) -> None:
     """Types are kept."""
     import pyarrow.parquet as pq
 
-    pq.write_table(table, target)
+    first = next(pieces)
+    with pq.ParquetWriter(target, first.schema) as out:
+        out.write_table(first)
+        for piece in pieces:
+            out.write_table(piece)
 
 
-def write_json_lines(table: pa.Table, target: Path) -> None:
+def write_json_lines(pieces: Iterator[pa.Table], target: Path) -> None:
     """One object a line; NaN and infinity, which JSON lacks, are null."""
     with open(target, "w", encoding="utf-8") as lines:
-        for batch in table.to_batches(max_chunksize=LINES):
+        for batch in (batch for piece in pieces for batch in piece.to_batches(max_chunksize=LINES)):
             for row in batch.to_pylist():
                 finite = {name: None if is_nan(value) else value for name, value in row.items()}
                 lines.write(json.dumps(finite, ensure_ascii=False, default=str, allow_nan=False) + "\n")
@@ -114,7 +142,7 @@ def flattened(table: pa.Table) -> pa.Table:
     return table
 
 
-WRITERS: dict[str, Callable[[pa.Table, Any], None]] = {
+WRITERS: dict[str, Callable[[Iterator[pa.Table], Any], None]] = {
     ".csv": write_csv,
     ".tsv": write_tsv,
     ".parquet": write_parquet,
