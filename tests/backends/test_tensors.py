@@ -188,3 +188,14 @@ def test_k_means_on_tensors_finds_the_clusters():
     X, y = make_blobs(3000, 4, centers=5, cluster_std=0.5, random_state=3)
     labels = backends.torch_side().k_means(torch.as_tensor(X), 5, None, np.random.RandomState(0), 5)
     assert len({(a, b) for a, b in zip(labels.tolist(), y, strict=True)}) == 5
+
+
+def test_models_of_tensors_are_not_saved_and_those_of_arrays_on_a_device_are(tmp_path):
+    from afcm import PlainAFCM, load_model, save_model
+
+    X = np.random.default_rng(0).normal(size=(60, 3)) + np.repeat([[0.0], [9.0]], 30, axis=0)
+    with pytest.raises(ValueError, match="cannot hold a tensor; fit NumPy arrays instead, with device="):
+        save_model(PlainAFCM(2, random_state=0).fit(torch.as_tensor(X)), tmp_path / "m.afcm")
+    model = PlainAFCM(2, random_state=0, device="cpu").fit(X)
+    loaded = load_model(save_model(model, tmp_path / "m.afcm"))
+    assert np.array_equal(loaded.predict(X), model.labels_)

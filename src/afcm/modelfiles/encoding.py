@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from afcm.backends import is_tensor
 from afcm.modelfiles.container import DTYPES
 from afcm.modelfiles.errors import ModelFileError
 from afcm.modelfiles.registry import KINDS, LEFT_OUT, NAMES, NEVER_STORED, Kind
@@ -58,6 +59,10 @@ def encode(value: Any, arrays: Arrays) -> Any:
             return encoder(value, arrays)
     if type(value) in NAMES:
         return encode_object(value, arrays)
+    if is_tensor(value):
+        raise ModelFileError(
+            "cannot hold a tensor; fit NumPy arrays instead, with device= if they are to be worked on elsewhere"
+        )
     raise ModelFileError(
         f"cannot hold a {type(value).__module__}.{type(value).__qualname__}; "
         f"it holds plain values, NumPy arrays and these classes: {', '.join(NAMES.values())}"
