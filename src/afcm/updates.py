@@ -118,6 +118,20 @@ def moved_scatter(scatter: float, moments: Array, totals: Array) -> float:
     return max(float(scatter) - float(gain), 0.0)
 
 
+def recentered(statistics: Statistics, centers: Array, reference: Array) -> Statistics:
+    """Statistics about one point instead of the centres (parallel axes, the other way round)."""
+    xp = array_namespace(centers)
+    shift = centers - reference
+    totals, moments, scatter, energy = statistics
+    moved = xp.sum(2 * moments * shift) + xp.sum(totals * xp.sum(shift * shift, axis=1))
+    return Statistics(totals, moments + totals[:, None] * shift, scatter + moved, energy)
+
+
+def scaled_statistics(statistics: Statistics, factor: float) -> Statistics:
+    """The statistics of samples with ``factor`` times the masses."""
+    return Statistics(*(factor * value for value in statistics))
+
+
 def precision(scatter: float, mass: float, dimension: int, largest: float) -> float:
     """op7: ``γ = (n q / 2) / Σ_ij u_ij d²_ij``, at most ``largest`` (see `largest_precision`)."""
     return min(0.5 * mass * dimension / scatter, largest) if scatter > 0 else largest

@@ -12,8 +12,9 @@ from sklearn.utils import check_random_state
 from afcm import backends, family, starts, updates
 from afcm.alternating import STOP_RULES, run
 from afcm.estimators import validation
-from afcm.estimators.base import MERGED_TOL, SoftClusterer
+from afcm.estimators.base import MERGED_TOL
 from afcm.estimators.doors import cast, entered
+from afcm.estimators.streaming import STREAM_ATTRIBUTES, StreamingClusterer
 from afcm.models.centers import CenterProblem, CenterState, Precision
 from afcm.models.plain import total_scatter
 
@@ -23,7 +24,7 @@ DEFAULT_RUNS = 5
 MEMBERSHIP_ROUNDING = 64
 
 
-class CenterClusterer(SoftClusterer):
+class CenterClusterer(StreamingClusterer):
     """Sweeps of a `CenterProblem` from several starts; the lowest objective wins."""
 
     cluster_centers_: Any
@@ -62,6 +63,8 @@ class CenterClusterer(SoftClusterer):
             Weight 0 is as if the sample were absent, weight 2 as if it were there twice.
         """
         self._check_parameters()
+        for name in STREAM_ATTRIBUTES:
+            self.__dict__.pop(name, None)
         given, X = X, entered(self, X, device=self.device)
         masses = self._checked_masses(X, sample_weight)
         random = check_random_state(self.random_state)
@@ -156,6 +159,7 @@ class CenterClusterer(SoftClusterer):
     def _state_of(self, X: Any, masses: Any = None) -> CenterState:
         """The fitted centres (and γ) with other samples."""
         X = self._entered(X)
+        masses = None if masses is None else cast(masses, X)
         return self._problem(X, masses).at(self._centers_for(X), getattr(self, "gamma_", None))
 
     def _centers_for(self, X: Any) -> Any:

@@ -20,6 +20,7 @@ from afcm.estimators.embedded import AFCM
 from afcm.estimators.fuzzy import FCM, EntropyFCM
 from afcm.estimators.mixture import GeneralizedGaussianMixture
 from afcm.estimators.plain import PlainAFCM
+from afcm.estimators.streaming import Stream
 from afcm.graph import KERNELS, Graph
 from afcm.modelfiles import specs
 from afcm.modelfiles.specs import Sizes, Spec, floats, integers, number, optional, positive, real, whole
@@ -94,6 +95,7 @@ RUN: dict[str, Spec] = {
 CENTERS: dict[str, Spec] = {**RUN, "cluster_centers_": floats("c", "d")}
 CENTER_MODEL: dict[str, Spec] = {**CENTERS, "_variance": real}
 PRECISION: dict[str, Spec] = {"gamma_": positive}
+STREAMED: dict[str, Spec] = {"_stream": part(Stream), "n_batches_": whole(1), "mass_seen_": positive}
 GRAPH_MODEL: dict[str, Spec] = {
     **RUN,
     **PRECISION,
@@ -154,9 +156,9 @@ SEEN = specs.either(number, integers("d"), ROW)
 
 KINDS: dict[str, Kind] = {
     "AFCM": Kind(AFCM, GRAPH_MODEL, MAYBE),
-    "PlainAFCM": Kind(PlainAFCM, {**CENTER_MODEL, **PRECISION}, MAYBE),
-    "FCM": Kind(FCM, {**CENTER_MODEL, "_exponent": positive}, MAYBE),
-    "EntropyFCM": Kind(EntropyFCM, {**CENTER_MODEL, **PRECISION}, MAYBE),
+    "PlainAFCM": Kind(PlainAFCM, {**CENTER_MODEL, **PRECISION}, {**MAYBE, **STREAMED}),
+    "FCM": Kind(FCM, {**CENTER_MODEL, "_exponent": positive}, {**MAYBE, **STREAMED}),
+    "EntropyFCM": Kind(EntropyFCM, {**CENTER_MODEL, **PRECISION}, {**MAYBE, **STREAMED}),
     "GeneralizedGaussianMixture": Kind(GeneralizedGaussianMixture, MIXTURE, MAYBE),
     "CDKM": Kind(CDKM, CENTERS, MAYBE),
     "FCAG": Kind(FCAG, ANCHORS, MAYBE),
@@ -174,6 +176,17 @@ KINDS: dict[str, Kind] = {
             "degrees": floats("v", least=0),
             "masses": optional(floats("v", least=0)),
             "inverse_spectrum": floats("q", "q"),
+        },
+    ),
+    "Stream": Kind(
+        Stream,
+        {
+            "reference": floats("d"),
+            "totals": floats("c", least=0),
+            "moments": floats("c", "d"),
+            "scatter": real,
+            "n_batches": whole(1),
+            "mass": positive,
         },
     ),
     "NeighborSimilarity": Kind(

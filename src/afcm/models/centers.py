@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from array_api_compat import array_namespace, device
 
@@ -231,6 +232,12 @@ class CenterProblem(ABC):
     def total_scatter(self) -> float:
         """``Σ_i m_i ‖x_i − mean‖²``."""
         return sum(self._nearest_scatter(rows, self.mean[None, :]) for rows in self._blocks())
+
+    def within(self, total_scatter: float) -> Self:
+        """The same samples as a part of others with this total scatter, which caps γ (counted for this part's mass)."""
+        part = copy(self)
+        part.__dict__["total_scatter"] = total_scatter
+        return part
 
     def nearest_scatter(self, centers: Any) -> float:
         """``Σ_i m_i min_j d²_ij``, the scatter of the nearest-centre assignment."""

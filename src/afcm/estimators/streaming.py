@@ -1,0 +1,118 @@
+"""Learning from batches: the additive statistics of a sweep, in which older batches fade."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from afcm import backends, updates
+from afcm.estimators import validation
+from afcm.estimators.base import SoftClusterer, crispness, hard_labels
+from afcm.estimators.doors import cast
+from afcm.models.centers import CenterProblem, CenterState
+
+# The t-th batch counts t^−FADING: batches are forgotten slowly enough to average out their noise, and fast enough for
+# those to go that were seen with poor centres (online EM converges for anything above 1/2 and up to 1).
+FADING = 0.6
+# What `partial_fit` leaves behind and a new `fit` takes away.
+STREAM_ATTRIBUTES = ("_stream", "n_batches_", "mass_seen_")
+
+
+@dataclass(frozen=True)
+class Stream:
+    """What is known of all batches: statistics about one point, for a mass of 1 (on the host, float64)."""
+
+    reference: Any  # d
+    totals: Any  # c
+    moments: Any  # c×d, about the reference
+    scatter: float  # about the reference
+    n_batches: int
+    mass: float
+
+    @property
+    def statistics(self) -> updates.Statistics:
+        """As a sweep knows them; J plays no part."""
+        return updates.Statistics(self.totals, self.moments, self.scatter, 0.0)
+
+    @classmethod
+    def of(cls, state: CenterState, reference: Any) -> Stream:
+        """One batch."""
+        parts = (np.asarray(backends.to_host(part), dtype=np.float64) for part in state.statistics)
+        centers = np.asarray(backends.to_host(state.centers), dtype=np.float64)
+        mass = state.problem.mass
+        about = updates.recentered(updates.Statistics(*parts), centers, reference)
+        totals, moments, scatter, _ = updates.scaled_statistics(about, 1 / mass)
+        return cls(reference, totals, moments, float(scatter), 1, mass)
+
+    def with_batch(self, state: CenterState) -> Stream:
+        """With one more batch."""
+        batch, weight = Stream.of(state, self.reference), (self.n_batches + 1) ** -FADING
+        blend = ((1 - weight) * a + weight * b for a, b in zip(self.statistics, batch.statistics, strict=True))
+        totals, moments, scatter, _ = blend
+        return Stream(self.reference, totals, moments, scatter, self.n_batches + 1, self.mass + batch.mass)
+
+    def following(self, problem: CenterProblem) -> tuple[Any, Any]:
+        """The best centres (and γ) for what is known; an empty cluster goes to the reference."""
+        home = np.zeros_like(self.moments) + self.reference
+        known = updates.scaled_statistics(self.statistics, problem.mass)
+        one = updates.moved_scatter(known.scatter, known.moments.sum(axis=0)[None, :], known.totals.sum()[None])
+        return problem.within(one).following(home, known)
+
+
+class StreamingClusterer(SoftClusterer):
+    """`partial_fit` for models whose clusters are their centres."""
+
+    cluster_centers_: Any
+    _stream: Stream
+
+    def _state_of(self, X: Any, masses: Any = None) -> CenterState:
+        raise NotImplementedError
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from a batch of samples, beside what was learned from those before.
+
+        The first batch is fitted as by `fit` and should show all clusters. Each further one is looked at once: its
+        statistics join those of the batches before, which fade slowly, and give new centres (and γ). What belongs to
+        samples (``memberships_``, ``labels_``, ``objective_``) is that of this batch; ``n_batches_`` and ``mass_seen_``
+        count what was seen.
+
+        Parameters
+        ----------
+        X : array (n_samples, n_features)
+        y : ignored
+        sample_weight : array (n_samples,), optional
+            As for `fit`.
+        """
+        if not hasattr(self, "_stream"):
+            self.fit(X, sample_weight=sample_weight)
+            state = self._batch(X, sample_weight)
+            mean = np.asarray(backends.to_host(state.problem.mean), dtype=np.float64)
+            return self._note(Stream.of(state, mean))
+        batch = self._batch(X, sample_weight)
+        stream, problem = self._stream.with_batch(batch), batch.problem
+        centers, precision = stream.following(problem)
+        centers = np.where(stream.totals[:, None] > updates.MIN_MASS, centers, self._host_centers())
+        self._store_batch(problem.at(cast(centers, problem.points), precision), X)
+        return self._note(stream)
+
+    def _batch(self, X: Any, sample_weight: Any) -> CenterState:
+        """The batch at the centres so far."""
+        weights = validation.check_sample_weight(backends.to_host(sample_weight), len(X))
+        return self._state_of(X, weights)
+
+    def _host_centers(self) -> Any:
+        return np.asarray(backends.to_host(self.cluster_centers_), dtype=np.float64)
+
+    def _store_batch(self, state: CenterState, X: Any) -> None:
+        self.cluster_centers_ = backends.moved(state.centers, X)
+        if state.precision is not None:
+            self.gamma_ = state.precision
+        self.memberships_, self.objective_ = backends.moved(state.memberships, X), state.objective
+        self.labels_, self.crispness_ = hard_labels(self.memberships_), crispness(self.memberships_)
+        self.membership_state_ = self._judged(self.memberships_)
+
+    def _note(self, stream: Stream) -> Self:
+        self._stream, self.n_batches_, self.mass_seen_ = stream, stream.n_batches, stream.mass
+        return self
