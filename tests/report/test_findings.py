@@ -14,9 +14,10 @@ from sklearn.preprocessing import MinMaxScaler
 from afcm import AFCM, FCM, EntropyFCM, GeneralizedGaussianMixture, PlainAFCM
 from afcm.baselines import CDKM, FCAG, RSFKM, SpectralBaseline
 from afcm.doubt import ambiguity
+from afcm.plots.layout import principal_components
 from afcm.report import Findings
 from afcm.report.features import features_of, profile_of
-from afcm.report.views import LEAST_OF_A_CLUSTER, middles, principal, shown_rows
+from afcm.report.views import LEAST_OF_A_CLUSTER, middles, shown_rows
 
 from .built import Built, drawn_memberships, grid, soft
 
@@ -199,12 +200,12 @@ def test_many_tiny_clusters_each_show_a_sample():
 
 def test_principal_components_keep_the_most_variance():
     X = grid(80, 6) * [9, 1, 5, 1, 1, 1]
-    positions, shares = principal(X, 0)
+    positions, shares = principal_components(X, 0)
     values = np.linalg.eigvalsh(np.cov(X.T))
     assert shares == pytest.approx(values[:-3:-1] / values.sum(), rel=1e-6)
     assert positions.mean(axis=0) == pytest.approx([0, 0], abs=1e-12)
     for flat in (np.ones((5, 3)), np.zeros((5, 0))):
-        assert not principal(flat, 0)[0].any()
+        assert not principal_components(flat, 0)[0].any()
 
 
 def test_a_ring_is_numbered_on_the_ring():

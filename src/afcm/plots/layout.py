@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from sklearn.decomposition import PCA
+from sklearn.utils.extmath import randomized_svd
 
 from afcm.estimators.validation import check_real
 from afcm.plots.colors import cluster_colors, marker, mixed, opacity
@@ -62,14 +63,28 @@ def flat(embedding: Any, rows: Any = None) -> Any:
 
 def principal(X: Any) -> tuple[Any, tuple[str, str]]:
     """The first two principal components, and their names with their shares of the variance."""
-    if sp.issparse(X) and X.shape[0] * X.shape[1] <= DENSE_ENTRIES:
-        X = X.toarray()
-    pca = PCA(min(2, *X.shape), svd_solver="arpack" if sp.issparse(X) else "auto", random_state=0)
-    with np.errstate(invalid="ignore", divide="ignore"):  # samples that are all the same have no variance to share
-        points = pca.fit_transform(X)
-    shares = [f" ({share:.0%} of the variance)" for share in pca.explained_variance_ratio_ if np.isfinite(share)]
-    first, second = (f"principal component {i + 1}{shares[i] if i < len(shares) else ''}" for i in (0, 1))
-    return two_columns(points), (first, second)
+    if sp.issparse(X) and X.shape[0] * X.shape[1] > DENSE_ENTRIES:
+        pca = PCA(2, svd_solver="arpack", random_state=0)
+        points, shares = pca.fit_transform(X), pca.explained_variance_ratio_
+    else:
+        points, shares = principal_components(X.toarray() if sp.issparse(X) else X)
+    said = [f" ({share:.0%} of the variance)" if share > 0 else "" for share in shares]
+    return points, (f"principal component 1{said[0]}", f"principal component 2{said[1]}")
+
+
+def principal_components(values: Any, random_state: int = 0) -> tuple[Any, Any]:
+    """The first two principal components, n×2, and their shares of the variance; zeros where there are fewer."""
+    values = np.asarray(values, dtype=np.float64)
+    centered = values - values.mean(axis=0)
+    unit = float(np.max(np.abs(centered), initial=0.0)) or 1.0
+    centered /= unit  # squares must not overflow
+    positions, shares = np.zeros((values.shape[0], 2)), np.zeros(2)
+    if min(centered.shape) == 0 or not centered.any():
+        return positions, shares
+    left, lengths, _ = randomized_svd(centered, n_components=min(2, *centered.shape), random_state=random_state)
+    positions[:, : lengths.size] = left * (lengths * unit)
+    shares[: lengths.size] = lengths**2 / np.sum(centered**2)
+    return positions, shares
 
 
 def two_columns(points: Any) -> Any:

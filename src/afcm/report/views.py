@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.extmath import randomized_svd
 
 from afcm.doubt import AMBIGUOUS
+from afcm.plots.layout import principal_components
 from afcm.report.features import Floats, Ints
 from afcm.report.words import number
 
@@ -50,20 +50,6 @@ class View:
         return f"→ {said[0]}   ↑ {said[1]}"
 
 
-def principal(values: Any, random_state: int) -> tuple[Floats, Floats]:
-    """The first two principal components, n×2, and their shares of the variance; zeros where there are fewer."""
-    values = np.asarray(values, dtype=np.float64)
-    centered = values - values.mean(axis=0)
-    centered /= np.max(np.abs(centered), initial=0.0) or 1.0
-    positions, shares = np.zeros((values.shape[0], 2)), np.zeros(2)
-    if min(centered.shape) == 0 or not centered.any():
-        return positions, shares
-    left, lengths, _ = randomized_svd(centered, n_components=min(2, *centered.shape), random_state=random_state)
-    positions[:, : lengths.size] = left * lengths
-    shares[: lengths.size] = lengths**2 / np.sum(centered**2)
-    return positions, shares
-
-
 def principal_view(values: Any, names: tuple[str, ...], random_state: int) -> View:
     """Principal components of the features; two features are shown as they are."""
     if len(names) == 2:
@@ -72,7 +58,7 @@ def principal_view(values: Any, names: tuple[str, ...], random_state: int) -> Vi
     if len(names) == 1:
         positions = np.column_stack([np.asarray(values, dtype=np.float64)[:, 0], np.zeros(len(values))])
         return View("Feature", (names[0], "jitter only"), positions, equal=False, ranges=True, jitter=True)
-    positions, shares = principal(values, random_state)
+    positions, shares = principal_components(values, random_state)
     first, second = (
         f"component {j} ({share:.0%} of the variance)".replace("%", " %") for j, share in enumerate(shares, 1)
     )
@@ -86,7 +72,7 @@ def _alike(spans: Floats) -> bool:
 def embedding_view(embedding: Any, random_state: int) -> View:
     """The model's embedding, in the two directions in which it spreads most."""
     axes = ("embedding, first direction", "embedding, second direction")
-    return View("Model's embedding", axes, principal(embedding, random_state)[0], jitter=True)
+    return View("Model's embedding", axes, principal_components(embedding, random_state)[0], jitter=True)
 
 
 def shown_rows(labels: Ints, ambiguity: Floats, random_state: int, most: int = MAX_SHOWN) -> Ints:
