@@ -6,7 +6,7 @@ consumers and no mathematics knows of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
@@ -65,6 +65,29 @@ class Result(Generic[S]):
     history: dict[str, NDArray[np.float64]]
     n_iter: int
     converged: bool
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C during a run; ``result`` is where it was."""
+
+    def __init__(self, result: Result[Any]) -> None:
+        super().__init__("stopped; the estimator holds the best model so far")
+        self.result = result
+
+
+def run_each(runs: Iterable[Callable[[], Result[S]]]) -> tuple[list[Result[S]], KeyboardInterrupt | None]:
+    """The results of several runs, or those there are when Ctrl-C comes, which the caller raises again."""
+    results: list[Result[S]] = []
+    try:
+        for one in runs:
+            results.append(one())
+    except Interrupted as interrupt:
+        return [*results, interrupt.result], interrupt
+    except KeyboardInterrupt as interrupt:
+        if results:
+            return results, interrupt
+        raise
+    return results, None
 
 
 class Step(NamedTuple):
@@ -142,14 +165,27 @@ def run(
     stop: StopRule = either_still,
     callback: Callable[[Iteration[S]], object] | None = None,
 ) -> Result[S]:
-    """Consume `alternate` and keep the last state and the history (of γ only where there is one)."""
+    """Consume `alternate` and keep the last state and the history (of γ only where there is one).
+
+    Ctrl-C after the first sweep raises `Interrupted`, which knows the result so far.
+    """
     rows: list[tuple[float, float | None, float]] = []
     converged = False
-    for iteration in alternate(problem, state, max_iter=max_iter, tol=tol, stop=stop):
-        state, converged = iteration.state, iteration.converged
-        rows.append((state.objective, state.precision, iteration.change))
-        if callback is not None:
-            callback(iteration)
+    try:
+        for iteration in alternate(problem, state, max_iter=max_iter, tol=tol, stop=stop):
+            state, converged = iteration.state, iteration.converged
+            rows.append((state.objective, state.precision, iteration.change))
+            if callback is not None:
+                callback(iteration)
+    except KeyboardInterrupt as interrupt:
+        if rows:
+            raise Interrupted(as_result(state, rows, converged)) from interrupt
+        raise
+    return as_result(state, rows, converged)
+
+
+def as_result(state: S, rows: list[tuple[float, float | None, float]], converged: bool) -> Result[S]:
+    """The last state with its history."""
     columns = np.array(rows, dtype=np.float64).reshape(-1, 3).T  # None becomes NaN
     history = dict(zip(("objective", "gamma", "membership_change"), columns, strict=True))
     if state.precision is None:

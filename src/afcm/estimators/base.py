@@ -76,9 +76,11 @@ class SoftClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
                 stacklevel=4,
             )
         if not result.converged:
+            early = result.n_iter < self.max_iter  # Ctrl-C
+            after = f"stopped after {result.n_iter}" if early else f"not converged after max_iter={self.max_iter}"
             warnings.warn(
-                f"{name}: not converged after max_iter={self.max_iter} sweeps (memberships still changed by "
-                f"{result.history['membership_change'][-1]:.3g}); raise max_iter or tol",
+                f"{name}: {after} sweeps (memberships still changed by "
+                f"{result.history['membership_change'][-1]:.3g}); {'fit again' if early else 'raise max_iter or tol'}",
                 NotConvergedWarning,
                 stacklevel=4,
             )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -10,7 +11,7 @@ from array_api_compat import array_namespace
 from sklearn.utils import check_random_state
 
 from afcm import backends, family, starts, updates
-from afcm.alternating import STOP_RULES, run
+from afcm.alternating import STOP_RULES, run, run_each
 from afcm.estimators import validation
 from afcm.estimators.base import MERGED_TOL
 from afcm.estimators.doors import cast, entered
@@ -71,14 +72,18 @@ class CenterClusterer(StreamingClusterer):
         self._prepare(X, masses, random)
         problem = self._problem(X, masses)
         how: dict[str, Any] = {"max_iter": self.max_iter, "tol": self._tol(X), "stop": STOP_RULES[self.stop]}
-        results = [
-            run(problem, problem.at(*start), callback=self.callback, **how) for start in self._starts(problem, random)
-        ]
+        runs = (
+            partial(lambda start: run(problem, problem.at(*start), callback=self.callback, **how), start)
+            for start in self._starts(problem, random)
+        )
+        results, stopped = run_each(runs)
         best = min(results, key=lambda result: result.state.objective)
         self.cluster_centers_ = backends.moved(best.state.centers, given)
         self._variance = problem.total_scatter / problem.mass
         memberships = backends.moved(best.state.memberships, given)
         self._store_run(best, memberships, doubt_hard=problem.capped(best.state.precision))
+        if stopped is not None:
+            raise stopped
         return self
 
     def _check_parameters(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -13,7 +14,7 @@ from sklearn.utils import check_random_state
 
 from afcm import backends, starts
 from afcm import graph as graphs
-from afcm.alternating import Result, either_still, run
+from afcm.alternating import Result, either_still, run, run_each
 from afcm.estimators import validation
 from afcm.estimators.base import hard_labels
 from afcm.estimators.doors import cast, entered
@@ -236,10 +237,14 @@ class AFCM(GraphClusterer):
         validation.check_enough_samples(self.n_clusters_, prepared.samples.shape[0], prepared.nodes.rows.size)
         prepared.name_features(self)
         problem, starters = self._begin(prepared)
-        results = [  # each start is made when it is run and let go, not kept
-            run(problem, start(), max_iter=self.max_iter, tol=self.tol, stop=self._stop, callback=self.callback)
-            for start in starters
-        ]
+        how: dict[str, Any] = {
+            "max_iter": self.max_iter,
+            "tol": self.tol,
+            "stop": self._stop,
+            "callback": self.callback,
+        }
+        # Each start is made when it is run, and let go.
+        results, stopped = run_each(partial(lambda start: run(problem, start(), **how), start) for start in starters)
         best = min(results, key=lambda result: self._cut(prepared.graph, result))
         self._similarity, self._base, self._inverse = prepared.similarity, prepared.base, prepared.nodes.inverse
         self._extension = extension(problem, best.state, prepared.graph.degrees)
@@ -247,6 +252,8 @@ class AFCM(GraphClusterer):
         if prepared.to_host:
             kept = self._similarity, self._base, self._extension
             self._similarity, self._base, self._extension = backends.moved(kept, None)
+        if stopped is not None:
+            raise stopped
         return self
 
     def _check_parameters(self) -> None:
