@@ -24,6 +24,11 @@ def ambiguity(memberships: Any) -> NDArray[np.floating[Any]]:
     return doubts
 
 
+def is_ambiguous(doubts: Any) -> Any:
+    """Which samples deserve a look, from their ambiguity."""
+    return doubts >= AMBIGUOUS
+
+
 def honest_memberships(model: Any, X: Any = None) -> Any:
     """The memberships of a fitted model that tell doubt best: calibrated where it has them, else its own.
 

@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from afcm import AFCM, PlainAFCM, plots
 from afcm.baselines import SpectralBaseline
 from afcm.exceptions import AFCMWarning
-from afcm.plots import colors, common
+from afcm.plots import colors
 
 FITTED = ["EmbeddingDisplay", "ConvergenceDisplay", "MembershipDisplay", "BandsDisplay", "AmbiguityDisplay"]
 FITTED += ["ProfilesDisplay"]
@@ -139,10 +139,6 @@ def test_soft_memberships_need_no_note(plain_model, ax):
         display = plots.MembershipDisplay.from_estimator(plain_model, calibrated=calibrated, ax=ax)
         np.testing.assert_array_equal(display.memberships, plain_model.memberships_)
         assert display.note == ""
-
-
-def test_counted():
-    assert [common.counted(n, "sample") for n in (1, 2, 1200)] == ["1 sample", "2 samples", "1,200 samples"]
 
 
 def test_colour_and_marker_together_tell_sixty_clusters_apart():

@@ -16,8 +16,8 @@ from afcm.cli.console import guarded, make_console, say, told
 from afcm.cli.progress import Stages, working
 from afcm.cli.samples import Samples, Source, Wanted, load, prepared
 from afcm.tabular import write_table
-from afcm.tabular.reading import one_line
 from afcm.tabular.writing import writer
+from afcm.wording import one_line
 
 # Characters that the table needs, whatever the terminal.
 WIDTH = 110

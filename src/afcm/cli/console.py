@@ -14,6 +14,8 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from afcm.wording import one_line
+
 BAD_INPUT, INTERRUPTED, TERMINATED = 2, 130, 143
 
 
@@ -33,8 +35,7 @@ def guarded(console: Console, when_stopped: str = "stopped; nothing was written"
     try:
         yield
     except (ValueError, OSError, RuntimeError, MemoryError, ImportError) as error:
-        text = " ".join(str(error).split()) or type(error).__name__
-        console.print(f"[red]afcm:[/red] {escape(text)}", highlight=False, soft_wrap=True)
+        console.print(f"[red]afcm:[/red] {escape(one_line(error))}", highlight=False, soft_wrap=True)
         raise typer.Exit(BAD_INPUT) from error
     except KeyboardInterrupt as error:
         say(console, when_stopped)

@@ -13,8 +13,8 @@ from afcm.cli import options, outcome
 from afcm.cli.console import guarded, make_console, told
 from afcm.cli.progress import working
 from afcm.cli.samples import Samples, Source
-from afcm.doubt import AMBIGUOUS, ambiguity, honest_memberships
-from afcm.report.reading import last_step
+from afcm.doubt import ambiguity, honest_memberships, is_ambiguous
+from afcm.pipelines import last_step, seen_by_last_step
 from afcm.report.verdict import known_classes, scores_of
 from afcm.tabular import TableError, added_names, choose_columns, result_pieces, write_table
 from afcm.tabular.columns import matrix
@@ -94,7 +94,7 @@ def labelled(fitted: Any, samples: Samples, out: Path) -> dict[str, Any]:
         "n_samples": len(labels),
         "n_clusters": memberships.shape[1],
         "sizes": np.bincount(labels, minlength=memberships.shape[1]).tolist(),
-        "ambiguous": int((doubt >= AMBIGUOUS).sum()),
+        "ambiguous": int(is_ambiguous(doubt).sum()),
         "scores": outcome.scored(None if classes is None else scores_of(known_classes(classes), labels), samples),
         "added_columns": added_names(samples.table, memberships.shape[1]),
         "files": [str(out)],
@@ -112,6 +112,4 @@ def transformed(model: Any, X: Any) -> Any:
     """Samples as the clusterer of a pipeline sees them."""
     with warnings.catch_warnings():  # the columns were chosen by their names
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
-        for _, step in model.steps[:-1] if hasattr(model, "steps") else []:
-            X = step.transform(X)
-    return X
+        return seen_by_last_step(model, X)

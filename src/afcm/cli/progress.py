@@ -39,10 +39,6 @@ class Stages:
         """The next stage."""
         self._progress.reset(self._task, total=total, description=what)
 
-    def advance(self, amount: float = 1.0) -> None:
-        """Part of the stage is done."""
-        self._progress.advance(self._task, amount)
-
     def hear(self, what: str, done: int, total: int | None) -> None:
         """A listener for `afcm.stages`."""
         self._progress.update(self._task, description=what, total=total, completed=done)

@@ -14,6 +14,7 @@ from afcm.cli.options import split
 from afcm.datasets import DatasetCorrupt, DatasetNotFound, load_dataset
 from afcm.experiments.plan import EXPERIMENTS, Spec, chosen_specs
 from afcm.experiments.record import Row, RowStore
+from afcm.wording import one_line
 
 
 def reproduce(
@@ -48,7 +49,6 @@ def reproduce(
 def check_data(specs: list[Spec], folder: Path | None, console: Console) -> None:
     """Read every data set before the first run: a wrong file is an error, a missing one will be skipped rows."""
     from afcm.experiments.methods import TOYS
-    from afcm.experiments.runner import one_line
 
     if folder is not None and not folder.is_dir():
         raise ValueError(f"--data {folder} is not a folder")

@@ -8,8 +8,6 @@ array is made.
 import hashlib
 import io
 import math
-import os
-import tempfile
 import tokenize
 import zipfile
 import zlib
@@ -22,6 +20,7 @@ from numpy.typing import NDArray
 
 from afcm.datasets.errors import DatasetCorrupt
 from afcm.datasets.records import Archive, DatasetInfo, Samples, as_samples
+from afcm.files import replacing
 
 HEADER_BYTES = 4096  # room for an .npy header or a zip entry
 ITEM_BYTES = 8  # no array needs more than a float64 per value
@@ -57,10 +56,8 @@ def read_archive(path: Path, archive: Archive, info: DatasetInfo, *, verify: boo
 def write_archive(path: Path, samples: Samples) -> None:
     """Write `samples` so that `path` holds either the old file or the whole new one."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=path.parent, prefix=".writing-") as scratch:
-        draft = Path(scratch) / path.name
+    with replacing(path) as draft:
         np.savez_compressed(draft, X=samples.X, y=samples.y, missing=samples.missing)
-        os.replace(draft, path)
 
 
 def _expected_shapes(archive: Archive, info: DatasetInfo) -> dict[str, Shape]:

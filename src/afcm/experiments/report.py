@@ -5,10 +5,7 @@ The same rows give the same bytes, in whatever order they come.
 
 from __future__ import annotations
 
-import contextlib
 import io
-import os
-import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +13,7 @@ from typing import TYPE_CHECKING
 from afcm.experiments import figures, overview, sections, tables
 from afcm.experiments.record import Row, StoreError
 from afcm.experiments.summary import Cell, distinct, summarize
+from afcm.files import replacing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -67,18 +65,11 @@ def write_report(rows: Iterable[Row], folder: str | Path, *, command: str) -> li
 
 def write_atomically(path: Path, content: bytes) -> Path:
     """Replace a file by new content, so that a reader finds the old or the new one and nothing in between."""
-    temporary = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-        os.chmod(temporary, 0o644)  # mkstemp's files are for their owner only
-        os.replace(temporary, path)
+        with replacing(path) as draft:
+            draft.write_bytes(content)
     except OSError as error:
-        if temporary is not None:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
         raise StoreError(
             f"cannot write {path.name} to {path.parent}: {error.strerror or error}; give another folder with --out"
         ) from error

@@ -32,6 +32,7 @@ from afcm.experiments.methods import NotApplicable, Workbench
 from afcm.experiments.plan import Spec, Task, tasks
 from afcm.experiments.record import METRICS, Row, RowStore
 from afcm.metrics import adjusted_rand, clustering_accuracy, normalized_mutual_info
+from afcm.wording import one_line
 
 Group = list[Task]
 OnRow = Callable[[Row, float], object]  # a row, and its share of the rough cost
@@ -239,8 +240,3 @@ def versions() -> dict[str, str]:
         "scipy": scipy.__version__,
         "scikit-learn": sklearn.__version__,
     }
-
-
-def one_line(error: BaseException) -> str:
-    """The message without line breaks."""
-    return " ".join(str(error).split())

@@ -7,6 +7,8 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from afcm.wording import one_line
+
 # Seeking to where a damaged file points gives these; any other OSError is the machine's and stays what it is.
 ODD_OFFSETS = (None, errno.EINVAL)
 
@@ -28,11 +30,6 @@ def door(path: str | os.PathLike[str]) -> Iterator[None]:
         if isinstance(error, OSError) and error.errno not in ODD_OFFSETS:
             raise
         raise ModelFileError(
-            f"{os.fspath(path)}: is damaged or cut short ({one_line(error)}); copy it again, or save the model again"
+            f"{os.fspath(path)}: is damaged or cut short ({one_line(error, 200)}); copy it again, or save the model "
+            "again"
         ) from error
-
-
-def one_line(error: BaseException, most: int = 200) -> str:
-    """The message of an error, or its name."""
-    words = " ".join(str(error).split())
-    return (words[:most] if words else type(error).__name__).rstrip(".")

@@ -21,8 +21,9 @@ from afcm.modelfiles import container
 from afcm.modelfiles.checking import check_model
 from afcm.modelfiles.decoding import Shelf, decode, wanted
 from afcm.modelfiles.encoding import Arrays, encode
-from afcm.modelfiles.errors import ModelFileError, door, one_line
+from afcm.modelfiles.errors import ModelFileError, door
 from afcm.modelfiles.info import ModelInfo, model_info
+from afcm.wording import one_line
 
 FORMAT, SCHEMA = "afcm-model", 1
 FIELDS = {"format": str, "schema": int, "versions": dict, "info": dict, "model": dict}
@@ -167,5 +168,5 @@ def plain(info: Mapping[str, Any] | None) -> dict[str, Any]:
         return dict(json.loads(json.dumps(dict(info or {}), allow_nan=False)))
     except (TypeError, ValueError, RecursionError) as error:
         raise ModelFileError(
-            f"cannot hold this info ({one_line(error)}); use text, finite numbers, lists and dicts"
+            f"cannot hold this info ({one_line(error, 200)}); use text, finite numbers, lists and dicts"
         ) from error

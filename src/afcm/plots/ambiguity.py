@@ -7,9 +7,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from afcm.doubt import AMBIGUOUS, ambiguity, honest_memberships
-from afcm.plots.common import MANY_POINTS, Display, counted, fitted_model, title
+from afcm.doubt import AMBIGUOUS, ambiguity, honest_memberships, is_ambiguous
+from afcm.plots.common import MANY_POINTS, Display, fitted_model, title
 from afcm.plots.layout import jittered, layout_of, marker_size, number_clusters
+from afcm.wording import counted
 
 
 @dataclass(eq=False, repr=False)
@@ -31,7 +32,7 @@ class AmbiguityDisplay(Display):
     ambiguity : array (n_samples,)
         0 for a certain sample, 1 for a tie of its two best clusters (`afcm.doubt.ambiguity`).
     ambiguous : array of bool (n_samples,)
-        Above `afcm.doubt.AMBIGUOUS`.
+        At least `afcm.doubt.AMBIGUOUS`.
     ax_, figure_ : matplotlib axes and figure
         Of the last `plot`.
     colorbar_ : matplotlib colour bar
@@ -58,7 +59,7 @@ class AmbiguityDisplay(Display):
     def __post_init__(self) -> None:
         self.positions, self.memberships = np.asarray(self.positions), np.asarray(self.memberships)
         self.ambiguity = ambiguity(self.memberships)
-        self.ambiguous = self.ambiguity > AMBIGUOUS
+        self.ambiguous = is_ambiguous(self.ambiguity)
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any = None, *, ax: Any = None, jitter: float | None = None) -> Self:
@@ -100,5 +101,5 @@ class AmbiguityDisplay(Display):
         self.colorbar_.ax.axhline(AMBIGUOUS, color="white", linewidth=1)
         ax.set(xlabel=self.axis_names[0], ylabel=self.axis_names[1])
         count = f"{int(self.ambiguous.sum()):,} of {counted(len(points), 'sample')}"
-        title(ax, f"{count} ambiguous (ringed: above {AMBIGUOUS:g}{'; jittered' if self.jitter else ''})")
+        title(ax, f"{count} ambiguous (ringed: from {AMBIGUOUS:g} on{'; jittered' if self.jitter else ''})")
         return ax

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from afcm.doubt import honest_memberships
 from afcm.estimators.base import SoftClusterer, membership_state
+from afcm.pipelines import last_step, seen_by_last_step
 
 # From here on points are stored as an image in PDF and SVG files, which would be too large otherwise.
 MANY_POINTS = 5000
@@ -92,19 +92,7 @@ def fitted_model(estimator: Any, X: Any = None, needed: str = "memberships_") ->
         raise ValueError(f"estimator={name} has no {needed}; give a fitted clusterer of this package, such as AFCM")
     if X is not None and not hasattr(model, "predict_proba"):
         raise ValueError(f"X was given, but {name} has no predict_proba for new samples; leave X out")
-    return model, seen_by_last(estimator, X)
-
-
-def last_step(estimator: Any) -> Any:
-    """The clusterer at the end of a pipeline; anything else is itself."""
-    return estimator[-1] if isinstance(estimator, Pipeline) else estimator
-
-
-def seen_by_last(estimator: Any, X: Any) -> Any:
-    """X after all steps of a pipeline but the last."""
-    if X is None or not isinstance(estimator, Pipeline) or len(estimator) == 1:
-        return X
-    return estimator[:-1].transform(X)
+    return model, seen_by_last_step(estimator, X)
 
 
 class Shown(NamedTuple):
@@ -127,8 +115,3 @@ def shown_memberships(model: Any, X: Any, calibrated: bool) -> Shown:
 def title(ax: Any, text: str, note: str = "") -> None:
     """A title, with a note under it."""
     ax.set_title(f"{text}\n{note}" if note else text, fontsize="medium")
-
-
-def counted(number: int, thing: str) -> str:
-    """``1 sample``, ``1,200 samples``."""
-    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"

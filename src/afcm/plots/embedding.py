@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Self
 
-from afcm.plots.common import Display, counted, fitted_model, shown_memberships, title
+from afcm.plots.common import Display, fitted_model, shown_memberships, title
 from afcm.plots.layout import draw_samples, jittered, layout_of, number_clusters
+from afcm.wording import counted
 
 
 @dataclass(eq=False, repr=False)

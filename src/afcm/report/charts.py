@@ -11,8 +11,9 @@ import numpy as np
 
 from afcm.plots.colors import PALETTE
 from afcm.report.features import Floats
-from afcm.report.words import SUPERSCRIPTS, counted, number
+from afcm.report.words import SUPERSCRIPTS, number
 from afcm.selection.criteria import CRITERIA
+from afcm.wording import counted
 
 if TYPE_CHECKING:
     from afcm.selection import Selection

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from afcm.pipelines import last_step, seen_by_last_step
 from afcm.report import reading, words
 from afcm.report.features import Features, Ints, Profile, dense, features_of, filled, no_features, profile_of
 from afcm.report.reading import Fit
 from afcm.report.verdict import Verdict, doubts, known_classes, scores_of
 from afcm.report.views import View, embedding_view, principal_view, shown_rows
+from afcm.wording import counted
 
 if TYPE_CHECKING:
     from afcm.selection import Selection
@@ -100,7 +102,7 @@ class Findings(Verdict):
         random_state : int, default=0
             For the choice of samples where there are too many to show.
         """
-        estimator, seen = reading.last_step(model), reading.seen_by_last_step(model, X)
+        estimator, seen = last_step(model), seen_by_last_step(model, X)
         fit = Fit.of(estimator, seen)
         n_samples, n_clusters = fit.memberships.shape
         names = _sequence("ids", ids if ids is not None else range(n_samples), n_samples)
@@ -109,7 +111,7 @@ class Findings(Verdict):
         _check_length("X" if features is None else "features", table.values.shape[0], n_samples)
         named = None if known is None else known_classes(known)
         return cls(
-            title=title or f"{type(estimator).__name__}: {words.counted(n_samples, 'sample')}",
+            title=title or f"{type(estimator).__name__}: {counted(n_samples, 'sample')}",
             method=reading.method_of(model),
             id_name=str(id_name),
             ids=tuple(str(name) for name in names),
@@ -142,7 +144,7 @@ class Findings(Verdict):
 
 
 def _features(model: Any, X: Any, features: Any, names: Sequence[str] | None) -> Features:
-    if features is None and getattr(reading.last_step(model), "affinity", None) == "precomputed":
+    if features is None and getattr(last_step(model), "affinity", None) == "precomputed":
         return no_features(X.shape[0])
     if names is None and features is None and not hasattr(X, "columns"):
         names = getattr(model, "feature_names_in_", None)

@@ -12,6 +12,7 @@ import numpy as np
 from afcm.doubt import honest_memberships
 from afcm.estimators.base import crispness, hard_labels, membership_state
 from afcm.estimators.placing import GraphClusterer
+from afcm.pipelines import last_step
 from afcm.report.features import Floats, Ints
 
 
@@ -71,16 +72,6 @@ def own_memberships(estimator: Any) -> Floats:
         raise ValueError(f"{type(estimator).__name__} has no labels_ and no memberships_; fit it first")
     labels = np.asarray(estimator.labels_, dtype=np.intp)
     return np.eye(int(labels.max()) + 1)[labels]
-
-
-def last_step(model: Any) -> Any:
-    """The clusterer itself."""
-    return model.steps[-1][1] if hasattr(model, "steps") else model
-
-
-def seen_by_last_step(model: Any, X: Any) -> Any:
-    """The samples as the clusterer saw them."""
-    return model[:-1].transform(X) if len(getattr(model, "steps", ())) > 1 else X
 
 
 def method_of(model: Any) -> str:

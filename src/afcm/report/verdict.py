@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from afcm.doubt import AMBIGUOUS, ambiguity
+from afcm.doubt import ambiguity, is_ambiguous
 from afcm.metrics import adjusted_rand, clustering_accuracy, normalized_mutual_info
-from afcm.report import reading, words
+from afcm.pipelines import last_step, seen_by_last_step
+from afcm.report import words
 from afcm.report.features import Floats, Ints
 from afcm.report.reading import Fit
 
@@ -46,7 +47,7 @@ class Verdict:
     @classmethod
     def on(cls, model: Any, X: Any, classes: Sequence[Any] | None = None) -> Verdict:
         """Look at a fitted model; ``X`` as it was given to ``model.fit``."""
-        fit = Fit.of(reading.last_step(model), reading.seen_by_last_step(model, X))
+        fit = Fit.of(last_step(model), seen_by_last_step(model, X))
         scores = None if classes is None else scores_of(known_classes(classes), fit.labels)
         return Verdict(fit, doubts(fit), scores)
 
@@ -69,7 +70,7 @@ class Verdict:
     def ambiguous(self) -> Ints:
         """The ambiguous samples, the worst first."""
         order = np.argsort(-self.ambiguity, kind="stable")
-        return order[self.ambiguity[order] >= AMBIGUOUS]
+        return order[is_ambiguous(self.ambiguity[order])]
 
     @cached_property
     def pairs(self) -> list[tuple[int, int, int]]:

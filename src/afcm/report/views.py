@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from afcm.doubt import AMBIGUOUS
+from afcm.doubt import is_ambiguous
 from afcm.plots.layout import principal_components
 from afcm.report.features import Floats, Ints
 from afcm.report.words import number
@@ -84,7 +84,7 @@ def shown_rows(labels: Ints, ambiguity: Floats, random_state: int, most: int = M
     rank = _rank_in_cluster(labels[order])
     firsts = order[np.argsort(rank, kind="stable")][: min(most // 2, np.sum(rank < LEAST_OF_A_CLUSTER))]
     doubtful = np.argsort(-ambiguity, kind="stable")[: most // 2]
-    doubtful = doubtful[ambiguity[doubtful] >= AMBIGUOUS]
+    doubtful = doubtful[is_ambiguous(ambiguity[doubtful])]
     _, at = np.unique(np.concatenate([firsts, doubtful, order]), return_index=True)
     first_seen = np.argsort(at, kind="stable")[:most]  # of the concatenation, each row once
     return np.sort(first_seen)

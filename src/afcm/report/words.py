@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from statistics import median
 
+from afcm.wording import counted
+
 # Up to so many clusters the sizes are listed one by one.
 LISTED_SIZES = 8
 # From this crispness on memberships are called nearly crisp.
@@ -29,11 +31,6 @@ def number(value: float | None, digits: int = 3) -> str:
     decimals = max(digits - 1 - int(exponent), 0)
     text = f"{value:,.{decimals}f}"
     return (text.rstrip("0").rstrip(".") if "." in text else text).replace("-", "−")
-
-
-def counted(count: int, noun: str) -> str:
-    """``1 sample``, ``10,000 samples``."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def percent(count: int, total: int) -> str:

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from afcm.tabular.delimited import Layout, Opened, read_delimited
 from afcm.tabular.errors import TableError
+from afcm.wording import one_line
 
 __all__ = ["FORMATS", "Layout", "TableError", "read_table"]
 
@@ -179,14 +180,8 @@ FORMATS: dict[str, Callable[[Opened], pa.Table]] = {
 
 def unreadable(name: str, format: str, error: BaseException) -> TableError:
     """One sentence for all that a library may say."""
-    said = "it holds Python objects" if "pickle" in str(error) else one_line(error)
+    said = "it holds Python objects" if "pickle" in str(error) else one_line(error, 200)
     return TableError(f"{name} cannot be read as {format}: {said}; is it complete, and the right --format?")
-
-
-def one_line(error: BaseException) -> str:
-    """The message of an error, on one line and not endless."""
-    text = " ".join(str(error).split())
-    return text if len(text) <= 200 else text[:197] + "…"
 
 
 def listed(names: list[str], most: int = 8) -> str:
