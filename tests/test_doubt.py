@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 
 from afcm import AFCM, PlainAFCM
-from afcm.doubt import ambiguity, honest_memberships
+from afcm.doubt import ambiguity, honest_memberships, is_ambiguous
 
 
 def test_known_rows():
@@ -35,3 +35,7 @@ def test_a_graph_model_tells_doubt_by_its_calibrated_memberships():
     assert np.array_equal(honest_memberships(graph, X[:5]), graph.calibrated_memberships(X[:5]))
     assert np.array_equal(honest_memberships(plain), plain.memberships_)
     assert np.array_equal(honest_memberships(plain, X[:5]), plain.predict_proba(X[:5]))
+
+
+def test_the_limit_itself_is_ambiguous():
+    assert is_ambiguous(np.array([0.0, 0.4999, 0.5, 1.0])).tolist() == [False, False, True, True]

@@ -7,7 +7,7 @@ import pytest
 from sklearn.datasets import make_blobs
 
 from afcm import AFCM, FCM, EntropyFCM, PlainAFCM
-from afcm.alternating import Interrupted
+from afcm.alternating import Interrupted, run_each
 from afcm.exceptions import AFCMWarning
 
 X = make_blobs(600, 4, centers=5, cluster_std=3, random_state=0)[0]
@@ -64,3 +64,19 @@ def test_the_model_says_that_it_is_not_finished():
     model = PlainAFCM(5, init="random", random_state=0, callback=stop_at(2))
     with pytest.warns(AFCMWarning, match="stopped after 2 sweeps"), pytest.raises(KeyboardInterrupt):
         model.fit(X)
+
+
+def test_an_interrupted_run_stands_beside_the_finished_ones():
+    def stop():
+        raise KeyboardInterrupt
+
+    def stop_halfway():
+        raise Interrupted("half")
+
+    results, interrupt = run_each([lambda: "whole", stop_halfway, stop])
+    assert (results, type(interrupt)) == (["whole", "half"], Interrupted)
+    results, interrupt = run_each([lambda: "whole", stop])
+    assert (results, type(interrupt)) == (["whole"], KeyboardInterrupt)
+    assert run_each([lambda: "whole"] * 2) == (["whole"] * 2, None)
+    with pytest.raises(KeyboardInterrupt):
+        run_each([stop])
