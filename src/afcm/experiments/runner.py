@@ -198,7 +198,8 @@ def run(task: Task, bench: Workbench) -> Row:
     except NotApplicable as error:
         return row_of(task, status="skipped", reason=one_line(error))
     except Exception as error:  # a failure is a result; the run goes on
-        return row_of(task, status="failed", reason=f"{type(error).__name__}: {one_line(error)}")
+        name, said = type(error).__name__, one_line(error)
+        return row_of(task, status="failed", reason=name if said == name else f"{name}: {said}")
     names = sorted({warning.category.__name__ for warning in caught})
     details = described(model) | details | ({"warnings": names} if names else {})  # a runner's own words count
     return row_of(task, metrics=scores(bench.y, model.labels_), seconds=round(seconds, 4), details=details)
