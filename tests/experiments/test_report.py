@@ -68,7 +68,6 @@ def test_all_files_are_written_and_named(tmp_path):
 def test_the_header_says_what_was_run(report):
     head = report.split("\n## ")[0]
     assert f"`{COMMAND}`." in head
-    assert f"Together they took {time_text(sum(row.seconds for row in whole_run()))}, each" in head
     n_rows = len(whole_run())
     assert f"{n_rows} runs: {n_rows} ok, 0 failed, 0 skipped" in head
     assert "afcm 0.1.0, numpy 2.4.0" in head

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from math import isfinite
 
-from afcm.experiments.markdown import NOTHING, params_text, plain, score_text, table, time_text
+from afcm.experiments.markdown import NOTHING, params_text, plain, score_text, table
 from afcm.experiments.plan import EXPERIMENTS, RACE_MARGIN, RACE_SEEDS
 from afcm.experiments.record import METRICS, Row
 from afcm.experiments.summary import METHODS, Cell, in_order, place, traces
@@ -26,8 +25,8 @@ def header(rows: Sequence[Row], command: str) -> str:
     found = {row.experiment for row in rows}
     facts = [
         f"Made by `{command}`.",
-        f"{len(rows)} runs: {status['ok']} ok, {status['failed']} failed, {status['skipped']} skipped. Together they "
-        f"took {time_text(sum(row.seconds for row in rows if isfinite(row.seconds)))}, each process by itself.",
+        f"{len(rows)} runs: {status['ok']} ok, {status['failed']} failed, {status['skipped']} skipped; their times are in "
+        "timing.csv.",
         f"Versions: {versions_text(rows)}.",
     ]
     missing = [name for name in EXPERIMENTS if name not in found]
