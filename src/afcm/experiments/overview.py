@@ -25,8 +25,8 @@ def header(rows: Sequence[Row], command: str) -> str:
     found = {row.experiment for row in rows}
     facts = [
         f"Made by `{command}`.",
-        f"{len(rows)} runs: {status['ok']} ok, {status['failed']} failed, {status['skipped']} skipped; their times are in "
-        "timing.csv.",
+        f"{len(rows)} runs: {status['ok']} ok, {status['failed']} failed, {status['skipped']} skipped; their times "
+        "are in timing.csv.",
         f"Versions: {versions_text(rows)}.",
     ]
     missing = [name for name in EXPERIMENTS if name not in found]
