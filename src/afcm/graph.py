@@ -152,8 +152,13 @@ def normalized_cut(graph: Graph, indicator: Floats) -> float:
     """``Σ_j cut(j) / volume(j)`` of hard clusters (n×c, one 1 a row): from 0 to c, an empty cluster counts 1."""
     xp = array_namespace(indicator)
     scaled = indicator * xp.sqrt(graph.volumes)[:, None]
-    volumes = xp.sum(scaled * scaled, axis=0)
     inside = xp.sum(scaled * (graph.operator @ scaled), axis=0)
+    return cut_shares(inside, xp.sum(scaled * scaled, axis=0))
+
+
+def cut_shares(inside: Floats, volumes: Floats) -> float:
+    """``Σ_j (1 − inside_j / volume_j)``."""
+    xp = array_namespace(inside)
     return float(xp.sum(1 - ratio(inside, volumes, xp.zeros_like(inside))))
 
 

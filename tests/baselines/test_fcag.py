@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
+from afcm.anchors import METHODS, anchor_weights, anchors, bisection
 from afcm.baselines import FCAG
-from afcm.baselines.anchors import METHODS, anchor_weights, anchors, bisection
 from afcm.metrics import clustering_accuracy
 from tests.strategies import quick
 

@@ -11,8 +11,8 @@ import scipy.sparse as sp
 
 from afcm import starts
 from afcm.alternating import Result
+from afcm.anchors import METHODS, anchor_weights
 from afcm.baselines import equations, loops
-from afcm.baselines.anchors import METHODS, anchor_weights
 from afcm.baselines.base import Baseline
 from afcm.baselines.cdkm import checked_labels, random_labels
 from afcm.baselines.equations import Floats, Integers

@@ -1,0 +1,159 @@
+"""The graph that anchors make: ``S = M^{1/2} Q Λ⁻¹ Qᵀ M^{1/2}`` with ``Λ = diag(Qᵀ M 1)``, applied and never formed.
+
+The rows of Q (n×m, sparse) are the samples' weights on their nearest anchors and sum to 1, so that all degrees of S are
+1. What S is comes from the anchors' own graph ``Qᵀ M Q`` (m×m), a sum over blocks of rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self, TypeVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from afcm import graph as graphs
+from afcm.backends.host import BLOCK_ROWS
+from afcm.products import band, parallel
+from afcm.threads import for_each, one_blas_thread
+
+Floats = NDArray[np.floating[Any]]
+Integers = NDArray[np.intp]
+T = TypeVar("T")
+
+# Rows of Q at a time for Qᵀ M Q: adding up its blocks costs m² each.
+GRAM_ROWS = 65_536
+
+
+@dataclass(frozen=True)
+class AnchorGraph:
+    """``Qᵀ M Q``: the graph of the anchors, in which two are as similar as samples they share; its degrees are Λ."""
+
+    weights: Any  # Qᵀ M Q, m×m, sparse
+
+    @classmethod
+    def of(cls, weights: Any, masses: Floats | None) -> Self:
+        """From all rows, by blocks."""
+        parts = by_blocks(lambda rows: gram(cut(weights, rows), own_masses(masses, rows)), weights.shape[0], GRAM_ROWS)
+        return cls(sp.csr_array(sum_of(parts)))
+
+    @cached_property
+    def sizes(self) -> Floats:
+        """Λ: how many samples each anchor stands for."""
+        return np.asarray(self.weights.sum(axis=1)).ravel()
+
+    @cached_property
+    def graph(self) -> graphs.Graph:
+        """The anchors as nodes of mass Λ: S has the eigenvalues of ``Λ^{-1/2} Qᵀ M Q Λ^{-1/2}``, all degrees are 1."""
+        return graphs.normalised(self.density, self.sizes)
+
+    @cached_property
+    def density(self) -> Any:
+        """``Λ⁻¹ Qᵀ M Q Λ⁻¹``: the similarity of a sample of one anchor to one of another."""
+        inverse = sp.diags_array(graphs.inverse_sqrt(self.sizes) ** 2)
+        return sp.csr_array(inverse @ self.weights @ inverse)
+
+    @cached_property
+    def affinity(self) -> Floats:
+        """The normalised matrix, dense."""
+        return np.asarray(self.graph.affinity.toarray())
+
+    def scaled(self, values: Floats) -> Floats:
+        """``Λ^{-1/2} y``; an anchor of no sample gets 0."""
+        return values * graphs.inverse_sqrt(self.sizes)[:, None]
+
+    def averages(self, links: Floats) -> Floats:
+        """``Λ⁻¹ Qᵀ M U``: mean memberships of the samples an anchor stands for, m×c."""
+        return self.scaled(self.scaled(links))
+
+    def components(self) -> tuple[int, Integers]:
+        """Connected components: their number, and each anchor's (−1: an anchor of no sample)."""
+        return self.graph.components
+
+
+@dataclass(frozen=True)
+class AnchorAffinity:
+    """S as an operator on the samples: ``@`` and ``toarray``."""
+
+    weights: Any  # Q, n×m, CSR
+    sizes: Floats  # Λ
+    masses: Floats | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """n×n."""
+        return self.weights.shape[0], self.weights.shape[0]
+
+    def __matmul__(self, block: Floats) -> Floats:
+        roots = None if self.masses is None else np.sqrt(self.masses)[:, None]
+        image: Floats = self._rows @ self._divided(self.links(block if roots is None else roots * block))
+        return image if roots is None else roots * image
+
+    def links(self, values: Floats) -> Floats:
+        """``Qᵀ y``, m×any, by blocks."""
+        return sum_of(by_blocks(lambda rows: cut(self.weights, rows).T @ values[rows], self.shape[0]))
+
+    def means(self, values: Floats) -> Floats:
+        """``Λ⁻¹ Qᵀ M y``: means over the samples that an anchor stands for, m×any."""
+        return self._divided(self.links(values if self.masses is None else values * self.masses[:, None]))
+
+    def _divided(self, links: Floats) -> Floats:
+        sizes = self.sizes[:, None]
+        return graphs.ratio(links, sizes, np.zeros_like(links)) if (sizes <= 0).any() else links / sizes
+
+    @cached_property
+    def _rows(self) -> Any:
+        return parallel(self.weights)
+
+    def toarray(self) -> Floats:
+        """The n×n matrix, for tests."""
+        return self @ np.eye(self.shape[0])
+
+
+@dataclass(frozen=True)
+class AnchoredGraph(graphs.Graph):
+    """S as a graph of the samples; its affinity is an `AnchorAffinity`, its degrees are 1."""
+
+    @cached_property
+    def components(self) -> tuple[int, Integers]:
+        """Those of the anchors: a sample belongs to the component of any anchor it has a weight on."""
+        weights = self.affinity.weights
+        shared = AnchorGraph.of(weights, self.masses)
+        count, labels = shared.components()
+        return count, labels[weights.indices[weights.indptr[:-1]]]
+
+
+def gram(weights: Any, masses: Floats | None) -> Any:
+    """``Qᵀ M Q`` of a block, m×m, sparse."""
+    return weights.T @ (weights if masses is None else weights.multiply(masses[:, None]))
+
+
+def own_masses(masses: Floats | None, rows: slice) -> Floats | None:
+    """Those of a block."""
+    return None if masses is None else masses[rows]
+
+
+def by_blocks(work: Callable[[slice], T], n_rows: int, size: int = BLOCK_ROWS) -> list[T]:
+    """What ``work`` gives for each block of rows, in their order, on all cores."""
+    slices = [slice(first, min(first + size, n_rows)) for first in range(0, n_rows, size)]
+    results: list[Any] = [None] * len(slices)
+
+    def one(number: int) -> None:
+        results[number] = work(slices[number])
+
+    with one_blas_thread():
+        for_each(one, range(len(slices)))
+    return results
+
+
+def cut(weights: Any, rows: slice) -> Any:
+    """A block of rows of a CSR matrix, on its own memory."""
+    return band(weights, rows.start, rows.stop)
+
+
+def sum_of(parts: list[Any]) -> Any:
+    """Of arrays, in their order."""
+    return sum(parts[1:], start=parts[0])

@@ -1,0 +1,184 @@
+"""Anchors that stand for many samples, and the samples' weights on their nearest anchors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.cluster import KMeans
+
+from afcm import cells, neighbors, stages, threads
+from afcm import graph as graphs
+from afcm.similarity import Placed
+
+Floats = NDArray[np.floating[Any]]
+Integers = NDArray[np.intp]
+
+# Steps of each 2-means.
+BISECTION_STEPS = 10
+# Samples for each anchor from which anchors are learned.
+LEARNED_FROM = 20
+# Candidates beyond k that survive float32 and are measured again, and distances held at a time.
+SPARE, BLOCK_ELEMENTS = 2, 1_000_000
+
+
+def anchors(points: Floats, n_anchors: int, random: np.random.RandomState) -> Floats:
+    """BKHK, balanced and hierarchical k-means: halve the samples until each part is worth two anchors, O(n d log m).
+
+    The parts are equally large, and the last 2-means is an ordinary one. Where ``n_anchors`` is no power of two the
+    parts are as large as the anchors they are to get, and a part worth one gives its mean.
+    """
+    if n_anchors == 1:
+        return points.mean(axis=0, keepdims=True)
+    n_left = (n_anchors + 1) // 2
+    cut = None if n_anchors == 2 else points.shape[0] * n_left // n_anchors
+    left = bisection(points, cut, random)
+    if cut is None:
+        return np.stack([points[left].mean(axis=0), points[~left].mean(axis=0)])
+    halves = ((points[left], n_left), (points[~left], n_anchors - n_left))
+    return np.concatenate([anchors(half, count, random) for half, count in halves])
+
+
+def bisection(points: Floats, cut: int | None, random: np.random.RandomState) -> NDArray[np.bool_]:
+    """2-means from two random samples: which are on the left. With ``cut`` exactly so many are."""
+    first, second = points[random.choice(points.shape[0], 2, replace=False)]
+    left = np.zeros(points.shape[0], dtype=bool)
+    for _ in range(BISECTION_STEPS):
+        following = left_of(points, first, second, cut)
+        if np.array_equal(following, left):
+            break
+        left = following
+        first, second = points[left].mean(axis=0), points[~left].mean(axis=0)
+    return left
+
+
+def left_of(points: Floats, first: Floats, second: Floats, cut: int | None) -> NDArray[np.bool_]:
+    """Nearer to ``first`` than to ``second``: by sign, or the ``cut`` clearest (neither side is ever empty)."""
+    balance = (points - (first + second) / 2) @ (second - first)  # half the difference of the squared distances
+    left = balance < 0
+    if cut is None and left.any() and not left.all():
+        return left
+    chosen = np.zeros(points.shape[0], dtype=bool)
+    chosen[np.argsort(balance, kind="stable")[: points.shape[0] // 2 if cut is None else cut]] = True
+    return chosen
+
+
+def k_means_anchors(points: Floats, n_anchors: int, random: np.random.RandomState) -> Floats:
+    """Centres of k-means."""
+    return KMeans(n_anchors, n_init=1, random_state=random).fit(points).cluster_centers_
+
+
+def random_anchors(points: Floats, n_anchors: int, random: np.random.RandomState) -> Floats:
+    """Samples drawn at random."""
+    return points[np.sort(random.choice(points.shape[0], n_anchors, replace=False))]
+
+
+METHODS: dict[str, Callable[[Floats, int, np.random.RandomState], Floats]] = {
+    "bkhk": anchors,
+    "k-means": k_means_anchors,
+    "random": random_anchors,
+}
+
+
+def learned(points: Floats, n_anchors: int, random: np.random.RandomState, method: str = "bkhk") -> Floats:
+    """Anchors of many samples, from at most `LEARNED_FROM` for each; as many anchors as samples are the samples."""
+    if n_anchors >= points.shape[0]:
+        return np.array(points, dtype=np.float64)
+    if points.shape[0] > LEARNED_FROM * n_anchors:
+        points = random_anchors(points, LEARNED_FROM * n_anchors, random)
+    return METHODS[method](np.asarray(points, dtype=np.float64), n_anchors, random)
+
+
+def nearest_anchors(anchors: Floats, k: int, points: Floats) -> neighbors.Neighbors:
+    """The k nearest anchors of each sample: float32 products find candidates, which are measured in float64.
+
+    Half the time of `neighbors.nearest`, which makes no use of all samples having the same few candidates.
+    """
+    if points.shape[1] <= neighbors.TREE_COLUMNS:
+        return neighbors.nearest(anchors, k, points)
+    n_samples = points.shape[0]
+    found = neighbors.Neighbors(np.empty((n_samples, k), dtype=np.intp), np.empty((n_samples, k)))
+    frame = cells.framed(anchors, np.arange(anchors.shape[0]), anchors.mean(axis=0))
+    count, beyond = min(k + SPARE, anchors.shape[0]), np.empty(n_samples)
+    size = max(1, BLOCK_ELEMENTS // anchors.shape[0])
+
+    def search(first: int) -> None:
+        rows = slice(first, first + size)
+        candidates, beyond[rows] = cells.search(frame, points[rows], None, count)
+        part = neighbors._measured(anchors, points[rows], candidates, k)
+        found.indices[rows], found.squared[rows] = part.indices, part.squared
+
+    tell, firsts = stages.begin("finding anchors"), range(0, n_samples, size)
+    with threads.one_blas_thread():
+        threads.for_each(search, firsts, lambda number: tell(min(number * size, n_samples), n_samples))
+    farthest = found.squared[:, -1]
+    doubtful = np.flatnonzero(farthest - beyond > neighbors.CARELESSNESS * farthest)
+    if doubtful.size and count < anchors.shape[0]:  # an outlier far from everything, say
+        again = neighbors.nearest(anchors, k, points[doubtful])
+        found.indices[doubtful], found.squared[doubtful] = again.indices, again.squared
+    return found
+
+
+@dataclass(frozen=True)
+class AnchorSimilarity:
+    """Weights of samples on their nearest anchors: rows that sum to 1."""
+
+    anchors: Floats
+    scales: Floats  # of each anchor: the distance to its k-th neighbour among the anchors
+    k: int
+    kernel: str = "adaptive"
+    bandwidth: float = 1.0
+    keys: Integers | None = None  # of the fitted samples, rising: 64 bits of each that tell it from any other
+    numbers: Integers | None = None  # which sample each key is
+
+    @classmethod
+    def among(cls, anchors: Floats, k: int, kernel: str = "adaptive", bandwidth: float = 1.0) -> Self:
+        """For anchors that are known, of which there may be fewer than k + 1."""
+        k = max(1, min(k, anchors.shape[0] - 1))
+        scales = np.ones(anchors.shape[0])
+        if kernel == "local" and anchors.shape[0] > 1:
+            scales = np.sqrt(neighbors.nearest(anchors, k).squared[:, -1])
+        return cls(anchors, scales, k, kernel, bandwidth)
+
+    def remembering(self, points: Floats) -> Self:
+        """The same, knowing these samples again when it meets them."""
+        keys = self._keys(points)
+        numbers = np.argsort(keys, kind="stable")
+        return replace(self, keys=keys[numbers], numbers=numbers)
+
+    def rows(self, points: Floats) -> Any:
+        """Q: the sparse row-stochastic matrix of weights, n×m; one too far from everything has its nearest anchor."""
+        found = nearest_anchors(self.anchors, min(self.k + 1, self.anchors.shape[0]), points)
+        weights = graphs.KERNELS[self.kernel](graphs.neighbor_lists(found, self.k, self.bandwidth, self.scales))
+        totals = weights.sum(axis=1)
+        weights[:, 0] = np.where(totals > 0, weights[:, 0], 1.0)
+        weights /= np.where(totals > 0, totals, 1.0)[:, None]
+        return graphs.directed(weights, found.indices.astype(np.int32), self.anchors.shape[0])
+
+    def place(self, points: Floats) -> Placed:
+        """New samples: their rows, and which fitted samples they are."""
+        return Placed(self.rows(points), self.twins(points))
+
+    def twins(self, points: Floats) -> Integers:
+        """The fitted sample that each is identical to, or −1."""
+        if self.keys is None or self.numbers is None:
+            return np.full(points.shape[0], -1)
+        keys = self._keys(points)
+        places = np.minimum(np.searchsorted(self.keys, keys), self.keys.size - 1)
+        return np.where(self.keys[places] == keys, self.numbers[places], -1)
+
+    @staticmethod
+    def _keys(points: Floats) -> Integers:
+        return graphs.row_keys(np.asarray(points, dtype=np.float64)).view(np.int64)
+
+
+def anchor_weights(points: Floats, anchors: Floats, k: int) -> Any:
+    """The sparse row-stochastic matrix B (n×m): ``b_ij = (e_{k+1} − e_j) / (k e_{k+1} − Σ_l e_l)``.
+
+    e are the squared distances to the k + 1 nearest anchors, so that k is at most m − 1. Where all are equal so are
+    the weights.
+    """
+    return AnchorSimilarity.among(anchors, k).rows(points)

@@ -1,0 +1,122 @@
+"""Algorithm 1, AFCM, on an anchor graph: a sweep is one look at the rows, and all else follows from small sums.
+
+The mathematics is in `afcm.models.anchor_sums`. Here are the state, the sweep and what is kept for new samples.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+
+from afcm import updates
+from afcm.anchor_graph import AnchorGraph, by_blocks, cut, own_masses
+from afcm.models.anchor_sums import (
+    Coefficients,
+    Look,
+    Step,
+    Sums,
+    added,
+    centers,
+    embedding_step,
+    look,
+    roughness,
+    scatter,
+    sums,
+)
+from afcm.models.embedded import FIRST_PRECISION
+
+
+@dataclass(frozen=True)
+class AnchoredState:
+    """U with its sums, V, γ, Z, and the coefficients that made Z."""
+
+    memberships: Any
+    sums: Sums
+    precision: float
+    centers: Any = None
+    embedding: Any = None
+    on_anchors: Any = None
+    on_clusters: Any = None
+    vectors: Any = None  # of Gᵀ G, where the next eigen-step searches
+    objective: float = math.inf
+    change: float = math.inf
+    eigen_residual: float = 0.0
+    eigen_converged: bool = True
+
+
+@dataclass(frozen=True)
+class AnchoredProblem:
+    """Q, the masses (or None), the anchors' graph and λ. Rows are looked at by `summed` and `looked` alone."""
+
+    weights: Any = field(repr=False)
+    masses: Any = field(repr=False)
+    anchors: AnchorGraph = field(repr=False)
+    graph_weight: float
+
+    @classmethod
+    def of(cls, weights: Any, masses: Any, graph_weight: float) -> Self:
+        """The anchors' graph is worked out."""
+        return cls(weights, masses, AnchorGraph.of(weights, masses), graph_weight)
+
+    def sweep(self, state: AnchoredState) -> AnchoredState:
+        """Algorithm 1, lines 4 to 7: op8, then the rest."""
+        found = embedding_step(self.anchors, state.sums, self.graph_weight, state.precision, state.vectors)
+        return self.from_coefficients(state.memberships, state.sums, found)
+
+    def from_coefficients(self, memberships: Any, found: Sums, coefficients: Coefficients) -> AnchoredState:
+        """op5 and op7 from the sums, op3 at the rows, and J."""
+        n_dims = coefficients.on_anchors.shape[1]
+        precision = updates.precision(scatter(found, coefficients), self.mass, n_dims, self.largest_precision(n_dims))
+        step = Step(*coefficients[:2], centers(found, coefficients), precision)
+        following, embedding, sums_after = self.looked(memberships, step)
+        plain = updates.objective(float(sums_after.free_energy), precision, self.mass, n_dims)
+        rough = roughness(self.anchors, found, coefficients)
+        return AnchoredState(
+            following,
+            sums_after,
+            precision,
+            step.centers,
+            embedding,
+            *coefficients[:3],
+            updates.graph_objective(plain, rough, self.graph_weight),
+            sums_after.change,
+            *coefficients[3:],
+        )
+
+    def summed(self, memberships: Any) -> Sums:
+        """The sums of given memberships."""
+        return added(self._by_blocks(lambda rows: sums(*self._block(rows, memberships))))
+
+    def looked(self, memberships: Any, step: Step) -> Look:
+        """`look` at all blocks."""
+        shape = memberships.shape
+        following, embedding = np.empty(shape), np.empty((shape[0], step.centers.shape[1]))
+
+        def part(rows: slice) -> Sums:
+            following[rows], embedding[rows], own = look(*self._block(rows, memberships), step)
+            return own
+
+        return Look(following, embedding, added(self._by_blocks(part)))
+
+    def _block(self, rows: slice, memberships: Any) -> tuple[Any, Any, Any]:
+        return cut(self.weights, rows), memberships[rows], own_masses(self.masses, rows)
+
+    def _by_blocks(self, work: Callable[[slice], Sums]) -> list[Sums]:
+        return by_blocks(work, self.weights.shape[0])
+
+    @property
+    def mass(self) -> float:
+        """Number of samples, counted with their masses."""
+        return float(self.anchors.sizes.sum())
+
+    def largest_precision(self, n_dims: int) -> float:
+        """The cap on γ; the total scatter of Z is at most tr(Zᵀ M Z) = q."""
+        return updates.largest_precision(n_dims, self.mass, n_dims)
+
+    def with_memberships(self, memberships: Any) -> AnchoredState:
+        """The paper's start: memberships and γ = 1; V and Z are computed before they are used."""
+        return AnchoredState(memberships, self.summed(memberships), FIRST_PRECISION)
