@@ -23,3 +23,11 @@ class NoClustersWarning(AFCMWarning):
 
 class NotConvergedWarning(AFCMWarning, ConvergenceWarning):
     """The sweeps stopped at ``max_iter``, or the eigen-solver before its residual was small."""
+
+
+class CheckpointWarning(AFCMWarning):
+    """A checkpoint could not be written, or another version wrote it; the fit goes on."""
+
+
+class WorkersLostError(RuntimeError):
+    """A Dask cluster has no workers left, or lost too many, so that a fit cannot go on."""

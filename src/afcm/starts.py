@@ -11,6 +11,7 @@ from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans, kmeans_plusplus
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.random import sample_without_replacement
 
 from afcm import components, spectral
 from afcm.backends import backend_of, is_tensor, like, rows, to_host
@@ -23,6 +24,8 @@ Integers = NDArray[np.intp]
 KMEANS_RESTARTS = 5
 # k-means++ looks at this many samples at the most.
 SEED_SAMPLE = 50_000
+# Of more rows than this a sample is drawn without shuffling all their numbers.
+LONG = 10_000_000
 # The start needs the right subspace, not its last digits (radians).
 START_ANGLE = 1e-2
 # A start with a normalised cut below this, per cluster, needs no rival; a rival wins with less than this share of it.
@@ -31,7 +34,12 @@ CLEAN, DECISIVE = 1e-3, 0.25
 
 def random_memberships(n_samples: int, n_clusters: int, random: np.random.RandomState) -> Floats:
     """The paper's start: uniform numbers, rows divided by their sum."""
-    draws = random.random_sample((n_samples, n_clusters)) + np.finfo(float).tiny
+    return as_memberships(random.random_sample((n_samples, n_clusters)))
+
+
+def as_memberships(draws: Any) -> Any:
+    """Numbers from 0 to 1 as memberships: rows divided by their sum."""
+    draws = draws + np.finfo(float).tiny
     return draws / draws.sum(axis=1, keepdims=True)
 
 
@@ -52,12 +60,19 @@ def seeded_centers(points: Any, n_clusters: int, masses: Floats | None, random: 
     """k-means++ on at most `SEED_SAMPLE` of the different samples, each with its mass."""
     home = points
     if points.shape[0] > SEED_SAMPLE:
-        sample = np.sort(random.choice(points.shape[0], SEED_SAMPLE, replace=False))
+        sample = drawn_rows(points.shape[0], SEED_SAMPLE, random)
         points, masses = rows(points, sample), None if masses is None else rows(masses, sample)
     points, masses = to_host(points), to_host(masses)
     kept, weights, _ = distinct(points, masses)
     centers, _ = kmeans_plusplus(points[kept], n_clusters, sample_weight=weights, random_state=random)
     return like(np.asarray(centers, dtype=points.dtype), home)
+
+
+def drawn_rows(n_rows: int, size: int, random: np.random.RandomState) -> Integers:
+    """Numbers of some of the rows, in rising order; of very many without a list of all."""
+    if n_rows <= LONG:
+        return np.sort(random.choice(n_rows, size, replace=False))
+    return np.sort(sample_without_replacement(n_rows, size, random_state=random)).astype(np.intp)
 
 
 def spectral_start(

@@ -1,6 +1,7 @@
 """What the array standard lacks, once for each array library; the library is found from the arrays.
 
-`host` is for NumPy arrays and SciPy matrices, `tensors` for PyTorch, which is imported when the first tensor arrives.
+`host` is for NumPy arrays and SciPy matrices, `tensors` for PyTorch, which is imported when the first tensor arrives,
+and `afcm.distributed.arrays` for Dask arrays, likewise.
 """
 
 from __future__ import annotations
@@ -19,16 +20,41 @@ def is_tensor(array: Any) -> bool:
     return torch is not None and isinstance(array, torch.Tensor)
 
 
+def is_chunked(array: Any) -> bool:
+    """Is this a Dask array, in chunks of rows that need not be in memory? (Dask is in use already if it is.)"""
+    dask = sys.modules.get("dask.array")
+    return dask is not None and isinstance(array, dask.Array)
+
+
+def is_dask(array: Any) -> bool:
+    """Is this anything of Dask's: an array, a data frame, a series?"""
+    dask = sys.modules.get("dask")
+    return dask is not None and bool(dask.is_dask_collection(array))
+
+
 def backend_of(*arrays: Any) -> Any:
-    """The module for these arrays: `host` or `tensors`."""
+    """The module for these arrays: `host`, `tensors` or `afcm.distributed.arrays`."""
     if any(is_tensor(array) or getattr(array, "on_device", False) for array in arrays):
         return torch_side()
-    return host
+    return dask_side() if any(is_chunked(array) for array in arrays) else host
 
 
 def torch_side() -> Any:
     """The module for PyTorch."""
     return importlib.import_module("afcm.backends.tensors")
+
+
+def dask_side() -> Any:
+    """The module for Dask."""
+    return importlib.import_module("afcm.distributed.arrays")
+
+
+def by_rows(function: Any, array: Any, *widths: int) -> Any:
+    """``function(array)`` where each row's result is its own: of chunks later, when it is asked for.
+
+    ``widths``: the shape of a row's result; none for a number.
+    """
+    return dask_side().by_rows(function, array, widths) if is_chunked(array) else function(array)
 
 
 def to_host(array: Any) -> Any:

@@ -10,7 +10,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -18,8 +18,9 @@ from array_api_compat import array_namespace, device
 
 from afcm import updates
 from afcm.alternating import largest_change
-from afcm.backends import backend_of
+from afcm.backends import backend_of, dask_side, is_chunked
 from afcm.backends.host import BLOCK_ROWS
+from afcm.models.passes import Look, added, joined, passing
 from afcm.threads import for_each
 
 Precision = Any  # γ, a float; None in a model that has none
@@ -35,11 +36,7 @@ class CenterState:
     statistics: updates.Statistics = field(repr=False)
     objective: float
     change: float = math.inf  # max_ij |u_ij − u'_ij| against the state before
-
-    @property
-    def partial(self) -> bool:
-        """Is the change that of some samples only?"""
-        return getattr(self.problem.fused(self.centers), "partial", False)
+    partial: bool = False  # is the change that of some samples only?
 
     def whole_change(self, before: CenterState) -> float:
         """The change of all samples."""
@@ -105,13 +102,18 @@ class CenterProblem(ABC):
         """The best centres (and γ) for memberships with these statistics about ``centers``."""
         totals, moments, scatter, _ = statistics
         moved = updates.moved_centers(centers, moments, totals)
+        moved = array_namespace(moved).astype(moved, centers.dtype, copy=False)  # sums over chunks are doubles
         return moved, self.precision(updates.moved_scatter(scatter, moments, totals))
 
     def at(self, centers: Any, precision: Precision = None, *, after: CenterState | None = None) -> CenterState:
         """The state with the best memberships for these centres and this γ."""
-        look = self._look_fused if self.fused(centers) else self._look_by_blocks
-        total, change = look(centers, precision, after)
-        return CenterState(self, centers, precision, total, self.objective(total, precision), change)
+        if is_chunked(self.points) or self.fused(centers):
+            before = None if after is None else (after.centers, after.precision)
+            statistics, change, partial = self.look(centers, precision, before)
+        else:
+            statistics, change, partial = self._look_by_blocks(centers, precision, after)
+        objective = self.objective(statistics, precision)
+        return CenterState(self, centers, precision, statistics, objective, change, partial)
 
     @property
     def fusible(self) -> bool:
@@ -130,28 +132,40 @@ class CenterProblem(ABC):
     def _fused(self) -> Any:
         return backend_of(self.points).fused_look(self.points, self.masses)
 
-    def _look_fused(self, centers: Any, precision: Precision, after: CenterState | None) -> tuple[Any, float]:
-        before = None if after is None else (after.centers, after.precision)
-        total, change = self.fused(centers)(centers, precision, before)
-        return total, change
+    @passing(joined)
+    def look(self, centers: Any, precision: Precision, before: tuple[Any, Precision] | None) -> Look:
+        """The statistics at these centres and γ, and the change since those ``before``; no memberships are kept."""
+        fused = self.fused(centers)
+        if fused:
+            statistics, change = fused(centers, precision, before)
+            return Look(statistics, change, getattr(fused, "partial", False))
+        return joined([self._look_at(rows, (centers, precision), before) for rows in self._blocks()])
+
+    def _look_at(self, rows: slice, now: tuple[Any, Precision], before: tuple[Any, Precision] | None) -> Look:
+        degrees, statistics = self.expectation(self.points[rows], self._masses(rows), *now)
+        if before is None:
+            return Look(statistics, math.inf)
+        return Look(statistics, largest_change(self._degrees(rows, before), degrees))
+
+    def _degrees(self, rows: slice, centers_and_precision: tuple[Any, Precision]) -> Any:
+        return self.expectation(self.points[rows], self._masses(rows), *centers_and_precision)[0]
 
     def whole_change(self, before: CenterState, after: CenterState) -> float:
         """``max_ij |u_ij − u'_ij|`` over all samples, from the centres alone."""
+        return float(self.move((before.centers, before.precision), (after.centers, after.precision)))
+
+    @passing(max)
+    def move(self, before: tuple[Any, Precision], after: tuple[Any, Precision]) -> float:
+        """The largest change of a membership between two sets of centres and γ."""
         changes: list[float] = []
 
         def compare(rows: slice) -> None:
-            old, new = (
-                self.expectation(self.points[rows], self._masses(rows), state.centers, state.precision)[0]
-                for state in (before, after)
-            )
-            changes.append(largest_change(old, new))
+            changes.append(largest_change(self._degrees(rows, before), self._degrees(rows, after)))
 
         for_each(compare, self._blocks())
         return max(changes)
 
-    def _look_by_blocks(
-        self, centers: Any, precision: Precision, after: CenterState | None = None
-    ) -> tuple[updates.Statistics, float]:
+    def _look_by_blocks(self, centers: Any, precision: Precision, after: CenterState | None = None) -> Look:
         """Statistics, and the change of the memberships, which are written down."""
         before = None if after is None else self._held(after)
         target = self._page(centers)
@@ -163,14 +177,23 @@ class CenterProblem(ABC):
             target[rows] = degrees
             parts.append(statistics)
         self.ledger.values, self.ledger.centers, self.ledger.lent = target, centers, False
-        total = updates.Statistics(*(sum(values) for values in zip(*parts, strict=True)))
-        return total, math.inf if before is None else change
+        return Look(added(parts), math.inf if before is None else change)
 
     def memberships(self, state: CenterState) -> Any:
         """U of a state (see `CenterState.memberships`)."""
+        if is_chunked(self.points):
+            return self.memberships_at(state.centers, state.precision)
         values = self._held(state)
         self.ledger.lent = True
         return values
+
+    def memberships_at(self, centers: Any, precision: Precision) -> Any:
+        """U for these centres and γ, yours to keep; of chunks, each when it is asked for."""
+        if is_chunked(self.points):
+            return dask_side().mapped(self, "memberships_at", (centers, precision), len(centers))
+        self._look_by_blocks(centers, precision)
+        self.ledger.lent = True
+        return self.ledger.values
 
     def _held(self, state: CenterState) -> Any:
         if self.ledger.centers is not state.centers:
@@ -196,17 +219,18 @@ class CenterProblem(ABC):
 
     def start(self, memberships: Any) -> tuple[Any, Precision]:
         """Centres (and γ) for given memberships: the sweep of a state whose centres are all at the mean."""
-        xp = array_namespace(self.points)
-        how = {"dtype": self.points.dtype, "device": device(self.points)}
-        zeros = xp.zeros((memberships.shape[1], self.points.shape[1]), **how)
-        parts = [self._about_mean(rows, memberships[rows]) for rows in self._blocks()]
-        total = updates.Statistics(*(sum(values) for values in zip(*parts, strict=True)))
-        return self.following(zeros + self.mean, total)
+        home = array_namespace(self.mean).stack([self.mean] * memberships.shape[1])
+        return self.following(home, self.about(memberships, self.mean))
 
-    def _about_mean(self, rows: slice, memberships: Any) -> updates.Statistics:
+    @passing(added)
+    def about(self, memberships: Any, mean: Any) -> updates.Statistics:
+        """The statistics of given memberships with all centres at the mean; J plays no part."""
+        return added([self._about(rows, memberships[rows], mean) for rows in self._blocks()])
+
+    def _about(self, rows: slice, memberships: Any, mean: Any) -> updates.Statistics:
         xp = array_namespace(self.points)
         shares = updates.weighted(self.shares(memberships), self._masses(rows))
-        shifted = self.points[rows] - self.mean
+        shifted = self.points[rows] - mean
         scatter = xp.sum(xp.sum(shares, axis=1) * xp.vecdot(shifted, shifted))
         return updates.Statistics(xp.sum(shares, axis=0), shares.T @ shifted, scatter, 0.0)
 
@@ -224,14 +248,23 @@ class CenterProblem(ABC):
     @cached_property
     def mean(self) -> Any:
         """The mean of all samples."""
-        if self.masses is None:
-            return array_namespace(self.points).mean(self.points, axis=0)
-        return self.masses @ self.points / self.mass
+        total = self.sums()
+        return array_namespace(total).astype(total / self.mass, self.points.dtype, copy=False)
+
+    @passing(added)
+    def sums(self) -> Any:
+        """``Σ_i m_i x_i``."""
+        xp = array_namespace(self.points)
+        return xp.sum(self.points, axis=0) if self.masses is None else self.masses @ self.points
 
     @cached_property
     def total_scatter(self) -> float:
         """``Σ_i m_i ‖x_i − mean‖²``."""
-        return sum(self._nearest_scatter(rows, self.mean[None, :]) for rows in self._blocks())
+        return float(self.nearest_scatter(self.mean[None, :]))
+
+    def part(self, points: Any, masses: Any) -> Self:
+        """The same model with some of the samples."""
+        return replace(self, points=points, masses=masses)
 
     def within(self, total_scatter: float) -> Self:
         """The same samples as a part of others with this total scatter, which caps γ (counted for this part's mass)."""
@@ -239,6 +272,7 @@ class CenterProblem(ABC):
         part.__dict__["total_scatter"] = total_scatter
         return part
 
+    @passing(added)
     def nearest_scatter(self, centers: Any) -> float:
         """``Σ_i m_i min_j d²_ij``, the scatter of the nearest-centre assignment."""
         return sum(self._nearest_scatter(rows, centers) for rows in self._blocks())
