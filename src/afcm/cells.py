@@ -115,8 +115,9 @@ class Table:
 def framed(points: Floats, samples: Integers, origin: Floats) -> Frame:
     """These samples about this origin."""
     shifted = points[samples] - origin
-    scale = 1 / max(float(np.abs(shifted).max()), np.finfo(np.float64).tiny)
-    columns = np.multiply(shifted.T, scale, dtype=np.float32, casting="same_kind", order="C")
+    scale = 1 / max(float(np.abs(shifted).max()), float(np.finfo(shifted.dtype).tiny))
+    shifted *= scale
+    columns = shifted.T.astype(np.float32, order="C")
     norms = np.einsum("ij,ij->j", columns, columns)
     columns *= -2
     return Frame(samples, columns, norms, origin, scale)

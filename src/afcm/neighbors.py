@@ -1,14 +1,15 @@
-"""Exact nearest neighbours behind one call.
+"""Nearest neighbours behind one call.
 
-Few columns: SciPy's kd-tree. Many columns: `afcm.cells`, blocked products that skip what is out of reach. Sparse data:
-scikit-learn. Tensors: `afcm.backends`. Candidates are found in float32 about the mean and their distances computed
-again in float64, so near-ties come out as they should.
+Few columns: SciPy's kd-tree. Many columns: `afcm.cells`, blocked products that skip what is out of reach, or for very
+many samples `afcm.approximate`, which knows its recall. Sparse data: scikit-learn. Tensors: `afcm.backends`. Candidates
+are found in float32 and their distances computed again in float64, so near-ties come out as they should.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -18,12 +19,15 @@ from scipy.spatial import KDTree
 from scipy.spatial.distance import cdist
 from sklearn.neighbors import NearestNeighbors
 
-from afcm import backends, cells, stages, threads
+from afcm import approximate, backends, cells, stages, threads
 
 Floats = NDArray[np.floating[Any]]
 
 # Up to this many columns the kd-tree wins on every distribution tried (make bench: neighbors).
 TREE_COLUMNS = 6
+# From so many samples on the approximate search is faster than the exact one (make bench: neighbors).
+MANY_SAMPLES = 50_000
+SEARCHES = ("auto", "exact", "approximate")
 # A neighbour that float32 may have missed matters if it could be nearer by more than this share (squared distance).
 CARELESSNESS = 1e-4
 # Coordinates of candidates gathered at a time when distances are measured again.
@@ -34,18 +38,28 @@ SPARE = 6
 
 @dataclass(frozen=True)
 class Neighbors:
-    """For each row its neighbours, nearest first, and the squared distances to them (float64)."""
+    """For each row its neighbours, nearest first, and the squared distances to them (float64).
+
+    ``recall`` is the share of the true nearest among them, estimated if the search was approximate.
+    """
 
     indices: NDArray[np.intp]
     squared: Floats
+    recall: float = 1.0
 
     def first(self, k: int) -> Neighbors:
         """The nearest k of them, or all there are."""
-        return Neighbors(self.indices[:, :k], self.squared[:, :k])
+        return Neighbors(self.indices[:, :k], self.squared[:, :k], self.recall)
 
 
-def nearest(points: Any, k: int, queries: Any = None) -> Neighbors:
-    """The ``k`` nearest rows of ``points`` to each of ``queries`` (default: to each other, self excluded)."""
+def nearest(points: Any, k: int, queries: Any = None, search: str = "exact") -> Neighbors:
+    """The ``k`` nearest rows of ``points`` to each of ``queries`` (default: to each other, self excluded).
+
+    ``search`` is one of `SEARCHES`; ``"auto"`` is approximate for samples in an array that are very many, if Numba is
+    installed. Sparse data, tensors and ``queries`` are always searched exactly.
+    """
+    if queries is None and is_approximate(points, search):
+        return _by_meeting(points, k)
     if backends.is_tensor(points):
         return Neighbors(*backends.torch_side().nearest(points, k, queries))
     if sp.issparse(points):
@@ -53,6 +67,21 @@ def nearest(points: Any, k: int, queries: Any = None) -> Neighbors:
     if points.shape[1] <= TREE_COLUMNS:
         return _by_tree(points, k, queries)
     return _by_blocks(points, k, queries)
+
+
+def is_approximate(points: Any, search: str) -> bool:
+    """Will these samples be searched approximately?"""
+    if search == "exact" or backends.is_tensor(points) or sp.issparse(points):
+        return False
+    worth = points.shape[0] >= MANY_SAMPLES and points.shape[1] > TREE_COLUMNS and find_spec("numba") is not None
+    return search == "approximate" or worth
+
+
+def _by_meeting(points: Floats, k: int) -> Neighbors:
+    found = approximate.nearest(points, k)
+    result = Neighbors(found.indices, found.squared, found.recall)
+    lonely = np.flatnonzero(found.indices.min(axis=1) < 0)  # met too few
+    return _repaired(result, points, None, lonely) if lonely.size else result
 
 
 def _by_sklearn(points: Any, k: int, queries: Any) -> Neighbors:
@@ -111,7 +140,7 @@ def _repaired(result: Neighbors, points: Floats, queries: Floats | None, rows: N
         best = cells.smallest(costs, k)
         again = _measured(points, (points if queries is None else queries)[part], best, k)
         indices[part], squared[part] = again.indices, again.squared
-    return Neighbors(indices, squared)
+    return replace(result, indices=indices, squared=squared)
 
 
 def _measured(points: Floats, queries: Floats, indices: NDArray[np.intp], k: int) -> Neighbors:

@@ -41,6 +41,8 @@ class PreparedGraph:
         Where to search for eigenvectors of the graph.
     parts : Parts or None
         What was found when clusters were counted.
+    recall : float
+        The share of the true neighbours in the graph (1 unless the search was approximate, then estimated).
     features : dict
         ``n_features_in_`` and ``feature_names_in_`` of X.
     to_host : bool
@@ -55,6 +57,7 @@ class PreparedGraph:
     base: Graph
     hint: Any = None
     parts: valleys.Parts | None = None
+    recall: float = 1.0
     features: dict[str, Any] = field(default_factory=dict)
     to_host: bool = False
     dense: LearningSolver = field(default_factory=LearningSolver, repr=False)
@@ -99,20 +102,21 @@ class GraphSetting:
     n_neighbors: int | None
     kernel: str
     bandwidth: float
+    search: str = "exact"
 
     def from_points(self, X: Any, nodes: Distinct) -> PreparedGraph:
         """The graph of the nearest neighbours among different samples."""
         points = X if nodes.masses is None else backends.rows(X, nodes.rows)
-        counted = None if self.n_clusters is not None else count_neighbors(points)
+        counted = None if self.n_clusters is not None else count_neighbors(points, self.search)
         parts = None if counted is None else counted_parts(*counted, nodes.masses)
         n_clusters = self.n_clusters or max(parts.count if parts else 1, 1)
         wanted = self.n_neighbors or natural_neighbors(points.shape[0], n_clusters)
         k = min(wanted, points.shape[0] - 1)
-        found = counted[0] if counted and counted[1] >= k else searched(points, k)[0]
+        found = counted[0] if counted and counted[1] >= k else searched(points, k, self.search)[0]
         base, (graph, hint) = self._graphs(found, k, n_clusters, nodes.masses)
         kernel = "adaptive" if self.kernel == "sharpened" else self.kernel
         similarity = NeighborSimilarity.among(points, found, k, kernel, self.bandwidth)
-        return PreparedGraph(X, nodes, points, similarity, graph, base, hint, parts)
+        return PreparedGraph(X, nodes, points, similarity, graph, base, hint, parts, found.recall)
 
     def _graphs(
         self, found: neighbors.Neighbors, k: int, n_clusters: int, masses: Any
@@ -133,9 +137,9 @@ class GraphSetting:
         return PreparedGraph(similarities, nodes, None, GivenSimilarity(nodes.rows), graph, graph, None, parts)
 
 
-def count_neighbors(points: Any) -> tuple[neighbors.Neighbors, int]:
+def count_neighbors(points: Any, search: str = "exact") -> tuple[neighbors.Neighbors, int]:
     """The neighbours in whose graph clusters are counted."""
-    return searched(points, COUNTING * natural_neighbors(points.shape[0], COUNTING_CLUSTERS))
+    return searched(points, COUNTING * natural_neighbors(points.shape[0], COUNTING_CLUSTERS), search)
 
 
 def counted_parts(found: neighbors.Neighbors, k: int, masses: Any) -> valleys.Parts:

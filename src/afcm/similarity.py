@@ -28,11 +28,11 @@ class Placed(NamedTuple):
     twins: Integers  # the node a sample is identical to, or −1
 
 
-def searched(points: Any, n_neighbors: int) -> tuple[neighbors.Neighbors, int]:
+def searched(points: Any, n_neighbors: int, search: str = "exact") -> tuple[neighbors.Neighbors, int]:
     """The neighbours of these nodes and their number, at most all others; one more is found for the adaptive kernel."""
     others = points.shape[0] - 1
     k = min(n_neighbors, others)
-    return neighbors.nearest(points, min(k + 1, others)), k
+    return neighbors.nearest(points, min(k + 1, others), search=search), k
 
 
 def agreed_weights(found: neighbors.Neighbors, k: int) -> Any:

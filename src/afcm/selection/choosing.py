@@ -98,7 +98,7 @@ def select_n_clusters(
     counts = checked_counts(n_clusters, X.shape[0])
     nodes = graphs.distinct(X, validation.check_sample_weight(sample_weight, X.shape[0]))
     points = X if nodes.masses is None else X[nodes.rows]
-    found, k = count_neighbors(points)
+    found, k = count_neighbors(points, "auto")
     parts = counted_parts(found, k, nodes.masses)
     graph = graphs.normalised(agreed_weights(found, k), nodes.masses)
     table = tabulated(X, graph, counts, check_random_state(random_state))
