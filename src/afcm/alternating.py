@@ -6,8 +6,9 @@ consumers and no mathematics knows of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -16,6 +17,8 @@ from numpy.typing import NDArray
 
 # J is compared relative to itself at this fraction of ``tol``: 1e-8 for the usual 1e-6 on the memberships.
 OBJECTIVE_SHARE = 1e-2
+# What every history tells of each sweep.
+COLUMNS = ("objective", "gamma", "membership_change")
 
 
 class State(Protocol):
@@ -34,7 +37,7 @@ class State(Protocol):
         """J, or infinity before the first sweep."""
 
     # A state may know its ``change`` since the one before; if that is ``partial`` (of some samples only), it has
-    # ``whole_change(before)``, which is asked for before a run ends.
+    # ``whole_change(before)``, which is asked for before a run ends. Its ``trace`` are more numbers for the history.
 
 
 S = TypeVar("S", bound=State)
@@ -67,27 +70,21 @@ class Result(Generic[S]):
     converged: bool
 
 
+@dataclass(frozen=True)
+class Progress(Generic[S]):
+    """How far a fit of several runs is: those that ended, the best of them, and the one under way."""
+
+    n_ended: int = 0
+    best: Result[S] | None = None
+    current: Result[S] | None = None
+
+
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C during a run; ``result`` is where it was."""
 
     def __init__(self, result: Result[Any]) -> None:
         super().__init__("stopped; the estimator holds the best model so far")
         self.result = result
-
-
-def run_each(runs: Iterable[Callable[[], Result[S]]]) -> tuple[list[Result[S]], KeyboardInterrupt | None]:
-    """The results of several runs, or those there are when Ctrl-C comes, which the caller raises again."""
-    results: list[Result[S]] = []
-    try:
-        for one in runs:
-            results.append(one())
-    except Interrupted as interrupt:
-        return [*results, interrupt.result], interrupt
-    except KeyboardInterrupt as interrupt:
-        if results:
-            return results, interrupt
-        raise
-    return results, None
 
 
 class Step(NamedTuple):
@@ -98,6 +95,7 @@ class Step(NamedTuple):
     after: float  # and after it
 
 
+Row = Mapping[str, Any]  # of a history: one sweep
 StopRule = Callable[[Step, float], bool]  # Step, tol → has the run arrived?
 
 
@@ -129,10 +127,13 @@ STOP_RULES: dict[str, StopRule] = {
 
 
 def alternate(
-    problem: Problem[S], state: S, *, max_iter: int, tol: float, stop: StopRule = either_still
+    problem: Problem[S], state: S, *, max_iter: int, tol: float, stop: StopRule = either_still, done: int = 0
 ) -> Iterator[Iteration[S]]:
-    """Sweep until the stop rule is content (by default: memberships or J stand still) or ``max_iter`` is reached."""
-    for index in range(1, max_iter + 1):
+    """Sweep until the stop rule is content (by default: memberships or J stand still) or ``max_iter`` is reached.
+
+    ``done`` sweeps were made before and count.
+    """
+    for index in range(done + 1, max_iter + 1):
         following = problem.sweep(state)
         change = membership_change(state, following)
         converged = stop(Step(change, state.objective, following.objective), tol)
@@ -158,23 +159,28 @@ def largest_change(before: Any, after: Any) -> float:
 
 def run(
     problem: Problem[S],
-    state: S,
+    start: S | Result[S],
     *,
     max_iter: int,
     tol: float,
     stop: StopRule = either_still,
     callback: Callable[[Iteration[S]], object] | None = None,
+    keep: Callable[[Callable[[], Result[S]]], object] | None = None,
 ) -> Result[S]:
     """Consume `alternate` and keep the last state and the history (of γ only where there is one).
 
-    Ctrl-C after the first sweep raises `Interrupted`, which knows the result so far.
+    A `Result` as start is continued as if it had never stopped. ``keep`` is told after each sweep how to get the
+    result so far. Ctrl-C after the first sweep raises `Interrupted`, which knows that result.
     """
-    rows: list[tuple[float, float | None, float]] = []
-    converged = False
+    state, rows, converged = begun(start)
+    del start  # a large state is let go after the first sweep
     try:
-        for iteration in alternate(problem, state, max_iter=max_iter, tol=tol, stop=stop):
+        sweeps = alternate(problem, state, max_iter=0 if converged else max_iter, tol=tol, stop=stop, done=len(rows))
+        for iteration in sweeps:
             state, converged = iteration.state, iteration.converged
-            rows.append((state.objective, state.precision, iteration.change))
+            rows.append(noted(iteration))
+            if keep is not None:
+                keep(partial(as_result, state, rows.copy(), converged))
             if callback is not None:
                 callback(iteration)
     except KeyboardInterrupt as interrupt:
@@ -184,10 +190,65 @@ def run(
     return as_result(state, rows, converged)
 
 
-def as_result(state: S, rows: list[tuple[float, float | None, float]], converged: bool) -> Result[S]:
+def begun(start: S | Result[S]) -> tuple[S, list[Row], bool]:
+    """Where a run begins: the state, the history so far, and whether there is nothing left to do."""
+    if not isinstance(start, Result):
+        return start, [], False
+    columns = start.history.values()
+    rows: list[Row] = [dict(zip(start.history, values, strict=True)) for values in zip(*columns, strict=True)]
+    return start.state, rows, start.converged
+
+
+def noted(iteration: Iteration[S]) -> Row:
+    """What the history keeps of a sweep."""
+    state = iteration.state
+    row = dict(zip(COLUMNS, (state.objective, state.precision, iteration.change), strict=True))
+    return {**row, **getattr(state, "trace", {})}
+
+
+def as_result(state: S, rows: Sequence[Row], converged: bool) -> Result[S]:
     """The last state with its history."""
-    columns = np.array(rows, dtype=np.float64).reshape(-1, 3).T  # None becomes NaN
-    history = dict(zip(("objective", "gamma", "membership_change"), columns, strict=True))
+    names = list(rows[0]) if rows else list(COLUMNS)
+    history = {name: np.array([row[name] for row in rows], dtype=np.float64) for name in names}  # None becomes NaN
     if state.precision is None:
-        del history["gamma"]
+        history.pop("gamma", None)
     return Result(state, history, len(rows), converged)
+
+
+def best_run(
+    problem: Problem[S],
+    starters: Sequence[Callable[[], S]],
+    *,
+    key: Callable[[Result[S]], float],
+    progress: Progress[S] | None = None,
+    keep: Callable[[Callable[[], Progress[S]]], object] | None = None,
+    **how: Any,
+) -> tuple[Result[S], KeyboardInterrupt | None]:
+    """The run with the lowest ``key`` (the first of equals); each start is made when it is run.
+
+    ``progress`` is continued, and ``keep`` told after each sweep how to get it. When Ctrl-C comes, the best so far is
+    returned with the interrupt, which the caller raises again.
+    """
+    progress = Progress() if progress is None else progress
+    try:
+        for starter in starters[progress.n_ended :]:
+            told = None if keep is None else partial(_tell, keep, progress)
+            ended = run(problem, starter() if progress.current is None else progress.current, keep=told, **how)
+            progress = Progress(progress.n_ended + 1, _better(progress.best, ended, key))
+    except Interrupted as interrupt:
+        return _better(progress.best, interrupt.result, key), interrupt
+    except KeyboardInterrupt as interrupt:
+        if progress.best is None:
+            raise
+        return progress.best, interrupt
+    if progress.best is None:
+        raise ValueError("a fit needs at least one start")
+    return progress.best, None
+
+
+def _tell(keep: Callable[[Callable[[], Progress[S]]], object], before: Progress[S], so_far: Any) -> None:
+    keep(lambda: Progress(before.n_ended, before.best, so_far()))
+
+
+def _better(best: Result[S] | None, other: Result[S], key: Callable[[Result[S]], float]) -> Result[S]:
+    return other if best is None else min(best, other, key=key)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,6 +28,15 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         os.replace(draft, path)
     finally:
         draft.unlink(missing_ok=True)
+
+
+def remove_drafts(path: str | os.PathLike[str]) -> None:
+    """Take away what a kill in the middle of `replacing` has left beside ``path``."""
+    path = Path(path)
+    draft = re.compile(re.escape(f".{path.name}-") + "[a-z0-9_]{8}" + re.escape(path.suffix))
+    for beside in path.parent.iterdir():
+        if draft.fullmatch(beside.name):
+            beside.unlink(missing_ok=True)
 
 
 def _mode(path: Path) -> int:

@@ -96,6 +96,7 @@ class DenseSolver:
     """Solves by `dense_eigenvectors`; `eigenbasis.LearningSolver` is one that remembers the graph."""
 
     knows_graph = False
+    n_solves = 0  # so far, where that matters
 
     def __call__(self, operator: GraphPlusLowRank, n_wanted: int, trace_tol: float, angle_tol: float) -> Eigenpairs:
         """The leading eigenvectors; to rounding, whatever the tolerances."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
 
-from afcm import AFCM, FCM, EntropyFCM, PlainAFCM
-from afcm.alternating import Interrupted, run_each
+from afcm import AFCM, FCM, EntropyFCM, GeneralizedGaussianMixture, PlainAFCM
+from afcm.alternating import Interrupted, best_run
 from afcm.exceptions import AFCMWarning
 
 X = make_blobs(600, 4, centers=5, cluster_std=3, random_state=0)[0]
@@ -26,7 +28,7 @@ def stop_at(sweep, run=1):
 
 
 @pytest.mark.filterwarnings("ignore::afcm.exceptions.AFCMWarning")
-@pytest.mark.parametrize("cls", [AFCM, PlainAFCM, FCM, EntropyFCM])
+@pytest.mark.parametrize("cls", [AFCM, PlainAFCM, FCM, EntropyFCM, GeneralizedGaussianMixture])
 def test_the_sweeps_so_far_are_kept(cls):
     settings = {"init": "random", "random_state": 0, "tol": 0.0}
     model = cls(5, callback=stop_at(3), **settings)
@@ -66,17 +68,35 @@ def test_the_model_says_that_it_is_not_finished():
         model.fit(X)
 
 
+@dataclass(frozen=True)
+class Halving:
+    """A state and its problem: every sweep halves J."""
+
+    objective: float
+    precision: None = None
+    change: float = 1.0
+
+    def sweep(self, state):
+        if state.objective == 0.25:
+            raise KeyboardInterrupt
+        return Halving(state.objective / 2)
+
+
 def test_an_interrupted_run_stands_beside_the_finished_ones():
     def stop():
         raise KeyboardInterrupt
 
-    def stop_halfway():
-        raise Interrupted("half")
-
-    results, interrupt = run_each([lambda: "whole", stop_halfway, stop])
-    assert (results, type(interrupt)) == (["whole", "half"], Interrupted)
-    results, interrupt = run_each([lambda: "whole", stop])
-    assert (results, type(interrupt)) == (["whole"], KeyboardInterrupt)
-    assert run_each([lambda: "whole"] * 2) == (["whole"] * 2, None)
+    problem = Halving(0.0)
+    how = {"max_iter": 2, "tol": 0.0, "key": lambda result: result.state.objective}
+    best, interrupt = best_run(problem, [lambda: Halving(8.0), lambda: Halving(0.5), stop], **how)
+    assert (best.state.objective, best.n_iter, type(interrupt)) == (0.25, 1, Interrupted)
+    best, interrupt = best_run(problem, [lambda: Halving(0.125), lambda: Halving(0.5)], **how)
+    assert (best.state.objective, best.n_iter, type(interrupt)) == (0.03125, 2, Interrupted)
+    best, interrupt = best_run(problem, [lambda: Halving(8.0), stop], **how)
+    assert (best.state.objective, type(interrupt)) == (2.0, KeyboardInterrupt)
+    best, interrupt = best_run(problem, [lambda: Halving(16.0), lambda: Halving(8.0)], **how)
+    assert (best.state.objective, interrupt) == (2.0, None)
     with pytest.raises(KeyboardInterrupt):
-        run_each([stop])
+        best_run(problem, [stop], **how)
+    with pytest.raises(ValueError, match="at least one start"):
+        best_run(problem, [], **how)

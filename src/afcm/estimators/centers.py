@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
 from array_api_compat import array_namespace
 from sklearn.utils import check_random_state
 
-from afcm import backends, family, starts, updates
-from afcm.alternating import STOP_RULES, run, run_each
+from afcm import backends, checkpoints, family, starts, updates
+from afcm.alternating import STOP_RULES
 from afcm.estimators import validation
 from afcm.estimators.base import MERGED_TOL
 from afcm.estimators.doors import cast, entered
@@ -43,6 +42,7 @@ class CenterClusterer(StreamingClusterer):
         random_state: Any,
         callback: Callable[[Any], object] | None,
         device: Any = None,
+        warm_start: bool = False,
     ) -> None:
         self.n_clusters = n_clusters
         self.init = init
@@ -52,6 +52,7 @@ class CenterClusterer(StreamingClusterer):
         self.random_state = random_state
         self.callback = callback
         self.device = device
+        self.warm_start = warm_start
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn centres and memberships.
@@ -68,16 +69,13 @@ class CenterClusterer(StreamingClusterer):
             self.__dict__.pop(name, None)
         given, X = X, entered(self, X, device=self.device)
         masses = self._checked_masses(X, sample_weight)
-        random = check_random_state(self.random_state)
+        journal = checkpoints.journal(self, X, masses)
+        random = journal.random(check_random_state(self.random_state))
         self._prepare(X, masses, random)
         problem = self._problem(X, masses)
         how: dict[str, Any] = {"max_iter": self.max_iter, "tol": self._tol(X), "stop": STOP_RULES[self.stop]}
-        runs = (
-            partial(lambda start: run(problem, problem.at(*start), callback=self.callback, **how), start)
-            for start in self._starts(problem, random)
-        )
-        results, stopped = run_each(runs)
-        best = min(results, key=lambda result: result.state.objective)
+        starters = self._starters(problem, random)
+        best, stopped = journal.best_run(problem, starters, key=lambda result: result.state.objective, **how)
         self.cluster_centers_ = backends.moved(best.state.centers, given)
         self._variance = problem.total_scatter / problem.mass
         memberships = backends.moved(best.state.memberships, given)
@@ -91,6 +89,7 @@ class CenterClusterer(StreamingClusterer):
         validation.check_integer("max_iter", self.max_iter)
         validation.check_real("tol", self.tol)
         validation.check_choice("stop", self.stop, STOP_RULES)
+        validation.check_flag("warm_start", self.warm_start)
 
     def _tol(self, X: Any) -> float:
         """``tol``, but memberships need not stand stiller than rounding lets them."""
@@ -117,14 +116,22 @@ class CenterClusterer(StreamingClusterer):
     def _prepare(self, X: Any, masses: Any, random: np.random.RandomState) -> None:
         """Fix what `_problem` needs and only the fit knows."""
 
-    def _starts(self, problem: CenterProblem, random: np.random.RandomState) -> Iterator[tuple[Any, Precision]]:
-        """Centres (and γ) to start from, one run at a time."""
+    def _starters(self, problem: CenterProblem, random: np.random.RandomState) -> list[Callable[[], CenterState]]:
+        """What makes the states that the runs start from, one at a time."""
+        if self._continues():
+            return [lambda: problem.at(*self._fitted_start(problem))]
         if not isinstance(self.init, str):
-            yield self._given_start(problem)
-            return
+            return [lambda: problem.at(*self._given_start(problem))]
         validation.check_choice("init", self.init, ("k-means++", "random"))
-        for _ in range(self._n_runs()):
-            yield self._random_start(problem, random)
+        return [lambda: problem.at(*self._random_start(problem, random))] * self._n_runs()
+
+    def _continues(self) -> bool:
+        """Does this fit start from the one before?"""
+        return bool(self.warm_start) and hasattr(self, "cluster_centers_")
+
+    def _fitted_start(self, problem: CenterProblem) -> tuple[Any, Precision]:
+        validation.check_warm_start(self.cluster_centers_.shape, (self.n_clusters, problem.points.shape[1]))
+        return cast(self.cluster_centers_, problem.points), getattr(self, "gamma_", None)
 
     def _given_start(self, problem: CenterProblem) -> tuple[Any, Precision]:
         n, d = problem.points.shape

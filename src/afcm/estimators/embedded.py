@@ -5,16 +5,15 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
-from afcm import backends, starts
+from afcm import backends, checkpoints, starts
 from afcm import graph as graphs
-from afcm.alternating import Result, either_still, run, run_each
+from afcm.alternating import Result, either_still
 from afcm.estimators import validation
 from afcm.estimators.base import hard_labels
 from afcm.estimators.doors import cast, entered
@@ -80,10 +79,13 @@ class AFCM(GraphClusterer):
         each other's neighbour lists. False: every sample its own node, as in the paper.
     random_state : int, RandomState or None, default=None
     callback : callable, optional
-        Called after each sweep with an `afcm.alternating.Iteration`.
+        Called after each sweep with an `afcm.alternating.Iteration`; or an `afcm.checkpoints.Checkpoint`.
     device : str or torch.device, optional
         Where to compute, for example ``"cuda"`` (needs PyTorch): NumPy X goes there and NumPy results come back.
         Tensors are worked on where they are, and give tensors.
+    warm_start : bool, default=False
+        A further `fit` on the same samples makes one run from the memberships, γ and embedding of the fit before,
+        whatever ``init`` and ``n_init`` say.
 
     Attributes
     ----------
@@ -155,6 +157,7 @@ class AFCM(GraphClusterer):
         random_state: Any = None,
         callback: Callable[[Any], object] | None = None,
         device: Any = None,
+        warm_start: bool = False,
     ) -> None:
         self.n_clusters = n_clusters
         self.n_neighbors = n_neighbors
@@ -170,6 +173,7 @@ class AFCM(GraphClusterer):
         self.random_state = random_state
         self.callback = callback
         self.device = device
+        self.warm_start = warm_start
 
     @classmethod
     def paper(cls, n_clusters: int, *, n_neighbors: int = 5, graph_weight: float = 1e3, **changes: Any) -> Self:
@@ -236,16 +240,10 @@ class AFCM(GraphClusterer):
         self.n_clusters_ = self._chosen(prepared)
         validation.check_enough_samples(self.n_clusters_, prepared.samples.shape[0], prepared.nodes.rows.size)
         prepared.name_features(self)
-        problem, starters = self._begin(prepared)
-        how: dict[str, Any] = {
-            "max_iter": self.max_iter,
-            "tol": self.tol,
-            "stop": self._stop,
-            "callback": self.callback,
-        }
-        # Each start is made when it is run, and let go.
-        results, stopped = run_each(partial(lambda start: run(problem, start(), **how), start) for start in starters)
-        best = min(results, key=lambda result: self._cut(prepared.graph, result))
+        journal = checkpoints.journal(self, prepared.samples, prepared.nodes.masses)
+        problem, starters = self._begin(prepared, journal)
+        how: dict[str, Any] = {"max_iter": self.max_iter, "tol": self.tol, "stop": self._stop}
+        best, stopped = journal.best_run(problem, starters, key=lambda result: self._cut(prepared.graph, result), **how)
         self._similarity, self._base, self._inverse = prepared.similarity, prepared.base, prepared.nodes.inverse
         self._extension = extension(problem, best.state, prepared.graph.degrees)
         self._store_fit(prepared, problem, best)
@@ -262,6 +260,7 @@ class AFCM(GraphClusterer):
         validation.check_integer("n_init", self.n_init)
         validation.check_integer("max_iter", self.max_iter)
         validation.check_real("tol", self.tol)
+        validation.check_flag("warm_start", self.warm_start)
         validation.check_real("bandwidth", self.bandwidth, positive=True)
         validation.check_choice("kernel", self.kernel, ("sharpened", *graphs.KERNELS))
         validation.check_choice("affinity", self.affinity, ("nearest_neighbors", "precomputed"))
@@ -310,16 +309,20 @@ class AFCM(GraphClusterer):
         )
         return 1
 
-    def _begin(self, prepared: PreparedGraph) -> tuple[EmbeddedProblem, list[Callable[[], EmbeddedState]]]:
+    def _begin(
+        self, prepared: PreparedGraph, journal: checkpoints.Journal
+    ) -> tuple[EmbeddedProblem, list[Callable[[], EmbeddedState]]]:
         """The problem, and what makes the states its runs start from."""
         graph, auto = prepared.graph, DEFAULT_GRAPH_WEIGHT * prepared.n_samples
         weight = auto if self.graph_weight == "auto" else float(self.graph_weight)
         needs_search = not (isinstance(self.init, str) and self.init == "spectral")
         block = starts.search_block(graph, self.n_clusters_) if needs_search else None
         problem = EmbeddedProblem(graph.operator, graph.masses, weight, block, prepared.dense)
+        if self.warm_start and hasattr(self, "_extension"):
+            return problem, [lambda: self._fitted_start(problem, prepared)]
         if not isinstance(self.init, str):
             return problem, [lambda: problem.with_memberships(self._given_memberships(prepared))]
-        random = check_random_state(self.random_state)
+        random = journal.random(check_random_state(self.random_state))
         return problem, [lambda: self._start(problem, prepared, random)] * self.n_init
 
     def _start(self, problem: EmbeddedProblem, prepared: PreparedGraph, random: Any) -> EmbeddedState:
@@ -335,6 +338,13 @@ class AFCM(GraphClusterer):
         degrees = prepared.graph.degrees
         memberships = starts.random_memberships(degrees.shape[0], self.n_clusters_, random)
         return problem.with_memberships(backends.like(memberships, degrees))
+
+    def _fitted_start(self, problem: EmbeddedProblem, prepared: PreparedGraph) -> EmbeddedState:
+        """The nodes' memberships and embedding of the fit before."""
+        nodes, fitted = prepared.graph.degrees, self._extension
+        validation.check_warm_start(fitted.memberships.T.shape, (self.n_clusters_, nodes.shape[0]))
+        memberships, embedding = (backends.like(part, nodes) for part in (fitted.memberships, fitted.embedding))
+        return problem.fitted(memberships, fitted.precision, embedding)
 
     def _given_memberships(self, prepared: PreparedGraph) -> Any:
         X, points, nodes = prepared.samples, prepared.points, prepared.nodes

@@ -61,10 +61,12 @@ class FCM(FixedFuzziness):
         unit; or when either no membership changes by more than ``tol`` or J by no more than ``tol``/100 of itself.
     random_state : int, RandomState or None, default=None
     callback : callable, optional
-        Called after each sweep with an `afcm.alternating.Iteration`.
+        Called after each sweep with an `afcm.alternating.Iteration`; or an `afcm.checkpoints.Checkpoint`.
     device : str or torch.device, optional
         Where to compute, for example ``"cuda"`` (needs PyTorch): NumPy X goes there and NumPy results come back.
         Tensors are worked on where they are, and give tensors.
+    warm_start : bool, default=False
+        A further `fit` makes one run from the centres of the fit before, whatever ``init`` and ``n_init`` say.
 
     Attributes
     ----------
@@ -115,6 +117,7 @@ class FCM(FixedFuzziness):
         random_state: Any = None,
         callback: Callable[[Any], object] | None = None,
         device: Any = None,
+        warm_start: bool = False,
     ) -> None:
         super().__init__(
             n_clusters,
@@ -125,6 +128,7 @@ class FCM(FixedFuzziness):
             random_state=random_state,
             callback=callback,
             device=device,
+            warm_start=warm_start,
         )
         self.m = m
         self.stop = stop
@@ -193,10 +197,12 @@ class EntropyFCM(FixedFuzziness):
         unit; or when either no membership changes by more than ``tol`` or J by no more than ``tol``/100 of itself.
     random_state : int, RandomState or None, default=None
     callback : callable, optional
-        Called after each sweep with an `afcm.alternating.Iteration`.
+        Called after each sweep with an `afcm.alternating.Iteration`; or an `afcm.checkpoints.Checkpoint`.
     device : str or torch.device, optional
         Where to compute, for example ``"cuda"`` (needs PyTorch): NumPy X goes there and NumPy results come back.
         Tensors are worked on where they are, and give tensors.
+    warm_start : bool, default=False
+        A further `fit` makes one run from the centres of the fit before, whatever ``init`` and ``n_init`` say.
 
     Attributes
     ----------
@@ -247,6 +253,7 @@ class EntropyFCM(FixedFuzziness):
         random_state: Any = None,
         callback: Callable[[Any], object] | None = None,
         device: Any = None,
+        warm_start: bool = False,
     ) -> None:
         super().__init__(
             n_clusters,
@@ -257,6 +264,7 @@ class EntropyFCM(FixedFuzziness):
             random_state=random_state,
             callback=callback,
             device=device,
+            warm_start=warm_start,
         )
         self.gamma = gamma
         self.stop = stop
@@ -269,11 +277,11 @@ class EntropyFCM(FixedFuzziness):
             validation.check_real("gamma", self.gamma, positive=True)
 
     def _prepare(self, X: Any, masses: Any, random: np.random.RandomState) -> None:
-        if isinstance(self.gamma, str):
+        if not isinstance(self.gamma, str):
+            self.gamma_ = float(self.gamma)
+        elif not self._continues():
             seeds = starts.seeded_centers(X, self.n_clusters, masses, random)
             self.gamma_ = k_means_precision(X, masses, seeds)
-        else:
-            self.gamma_ = float(self.gamma)
 
     def _problem(self, X: Any, masses: Any = None) -> EntropyProblem:
         return EntropyProblem(X, masses, self.gamma_)

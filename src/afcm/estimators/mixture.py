@@ -5,20 +5,20 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from afcm import mggd
-from afcm.alternating import Iteration, Result, run
+from afcm import checkpoints, mggd
 from afcm.estimators import mixture_starts, validation
 from afcm.estimators.base import DTYPES, SoftClusterer
 from afcm.exceptions import AFCMWarning
 from afcm.graph import Distinct, distinct
 from afcm.models import mixture
-from afcm.models.mixture import MixtureProblem, MixtureState, Parameters
+from afcm.models.mixture import MixtureProblem, Parameters
 from afcm.models.plain import total_scatter
 from afcm.scatters import STRUCTURES, SingularScatterError
 
@@ -55,7 +55,9 @@ class GeneralizedGaussianMixture(SoftClusterer):
         variances are larger (`sklearn.mixture.GaussianMixture` adds it to every variance instead).
     random_state : int, RandomState or None, default=None
     callback : callable, optional
-        Called after each sweep with an `afcm.alternating.Iteration`.
+        Called after each sweep with an `afcm.alternating.Iteration`; or an `afcm.checkpoints.Checkpoint`.
+    warm_start : bool, default=False
+        A further `fit` makes one run from the parameters of the fit before, whatever ``init`` and ``n_init`` say.
 
     Attributes
     ----------
@@ -115,6 +117,7 @@ class GeneralizedGaussianMixture(SoftClusterer):
         reg_covar: float = 1e-6,
         random_state: Any = None,
         callback: Callable[[Any], object] | None = None,
+        warm_start: bool = False,
     ) -> None:
         self.n_clusters = n_clusters
         self.covariance_type = covariance_type
@@ -127,6 +130,7 @@ class GeneralizedGaussianMixture(SoftClusterer):
         self.reg_covar = reg_covar
         self.random_state = random_state
         self.callback = callback
+        self.warm_start = warm_start
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn weights, centres, scatters, shape and memberships.
@@ -146,18 +150,25 @@ class GeneralizedGaussianMixture(SoftClusterer):
         if samples.rows.size == 1:
             raise ValueError(f"X has but one sample to learn a scatter from (n_samples={X.shape[0]}); use at least two")
         origin, problem = self._problem(X, samples)
+        journal = checkpoints.journal(self, X, weights)
+        how: dict[str, Any] = {"max_iter": self.max_iter, "tol": self.tol, "stop": mixture.likelihood_still}
+        random = journal.random(check_random_state(self.random_state))
+        given = partial(mixture_starts.given, self.init, self.n_clusters, X, weights, samples)
+        starters = mixture_starts.starters(self, problem, origin, given, random)
         try:
-            runs = [self._run(problem, start) for start in self._starts(X, weights, samples, problem)]
+            best, stopped = journal.best_run(problem, starters, key=lambda result: result.state.objective, **how)
         except SingularScatterError as error:
             raise ValueError(
                 f"reg_covar={self.reg_covar!r} is too small for these data: {error}; raise it to about 1e-6 times the "
                 "variance of a feature, or use covariance_type='diag', or fewer clusters"
             ) from error
-        best, shapes = min(runs, key=lambda run: run[0].state.objective)
         self._store_parameters(best.state.parameters, origin)
         self._store_run(best, self._memberships_of(X), doubt_hard=False)
-        self.history_["shape"] = shapes if np.ndim(self.shape_) else shapes[:, 0]
+        if not np.ndim(self.shape_):
+            self.history_["shape"] = self.history_["shape"][:, 0]
         self._warn_of_needles()
+        if stopped is not None:
+            raise stopped
         return self
 
     def _warn_of_needles(self) -> None:
@@ -178,8 +189,8 @@ class GeneralizedGaussianMixture(SoftClusterer):
         validation.check_choice("covariance_type", self.covariance_type, STRUCTURES)
         if isinstance(self.init, str):
             validation.check_choice("init", self.init, ("k-means", "k-means++", "random"))
-        if self.shared_shape not in (True, False):
-            raise ValueError(f"shared_shape={self.shared_shape!r} must be True or False")
+        for name in ("shared_shape", "warm_start"):
+            validation.check_flag(name, getattr(self, name))
         lower, upper = mggd.SHAPE_BOUNDS
         if not self._learns_shape() and not lower <= validation.check_real("shape", self.shape) <= upper:
             raise ValueError(f"shape={self.shape!r} must lie between {lower} and {upper}; use 'learn' to estimate it")
@@ -195,26 +206,6 @@ class GeneralizedGaussianMixture(SoftClusterer):
         origin = np.average(points, axis=0, weights=samples.masses)
         settings = STRUCTURES[self.covariance_type], self.reg_covar, self._learns_shape(), bool(self.shared_shape)
         return origin, MixtureProblem(points - origin, samples.masses, *settings)
-
-    def _starts(self, X: Any, weights: Any, samples: Distinct, problem: MixtureProblem) -> list[Any]:
-        if not isinstance(self.init, str):
-            return [mixture_starts.given(self.init, self.n_clusters, X, weights, samples)]
-        random = check_random_state(self.random_state)
-        return [mixture_starts.drawn(problem, self.n_clusters, self.init, random) for _ in range(self.n_init)]
-
-    def _run(self, problem: MixtureProblem, memberships: Any) -> tuple[Result[MixtureState], Any]:
-        """One run, and the shapes it went through (n_iter × n_clusters)."""
-        shapes: list[Any] = []
-
-        def watch(iteration: Iteration[MixtureState]) -> None:
-            shapes.append(iteration.state.parameters.shapes)
-            if self.callback is not None:
-                self.callback(iteration)
-
-        start = problem.from_memberships(memberships, 1.0 if problem.learn_shape else float(self.shape))
-        stop = mixture.likelihood_still
-        result = run(problem, start, max_iter=self.max_iter, tol=self.tol, callback=watch, stop=stop)
-        return result, np.array(shapes)
 
     def _store_parameters(self, fitted: Parameters, origin: Any) -> None:
         structure = STRUCTURES[self.covariance_type]

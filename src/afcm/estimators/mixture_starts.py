@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from afcm import starts, updates
+from afcm import mggd, starts, updates
 from afcm.estimators import validation
 from afcm.graph import Distinct
-from afcm.models.mixture import MixtureProblem
+from afcm.models.mixture import MixtureProblem, MixtureState, Parameters
+
+
+def starters(
+    model: Any, problem: MixtureProblem, origin: Any, given: Callable[[], Any], random: np.random.RandomState
+) -> list[Callable[[], MixtureState]]:
+    """What makes the states that the runs of a model start from, one at a time; ``given`` are its own memberships."""
+    shape = 1.0 if problem.learn_shape else float(model.shape)
+    if model.warm_start and hasattr(model, "scatters_"):
+        return [lambda: problem.at(fitted(model, problem, origin))]
+    if not isinstance(model.init, str):
+        return [lambda: problem.from_memberships(given(), shape)]
+    draw = partial(drawn, problem, model.n_clusters, model.init, random)
+    return [lambda: problem.from_memberships(draw(), shape)] * model.n_init
 
 
 def drawn(problem: MixtureProblem, n_clusters: int, init: str, random: np.random.RandomState) -> Any:
@@ -44,3 +60,20 @@ def merged(memberships: Any, weights: Any, samples: Distinct) -> Any:
     kept = samples.inverse >= 0
     np.add.at(sums, samples.inverse[kept], updates.weighted(memberships, weights)[kept])
     return sums / samples.masses[:, None]
+
+
+def fitted(model: Any, problem: MixtureProblem, origin: Any) -> Parameters:
+    """The parameters of the fit before, about another origin and with a fixed shape as it is wanted now."""
+    structure, centers = problem.structure, model.cluster_centers_
+    one = np.shape(structure.geometry.moment(problem.points[:1], np.ones(1)))
+    validation.check_warm_start(centers.shape, (model.n_clusters, problem.points.shape[1]))
+    validation.check_warm_start(model.scatters_.shape, one if structure.tied else (model.n_clusters, *one))
+    usual = (model.scatters_ == 1).all() if structure.identity else model.scale_ == mggd.GAUSSIAN_SCALE
+    if not usual:
+        raise ValueError(
+            f"warm_start=True, but the fit before was not of covariance_type={model.covariance_type!r}; fit with "
+            "warm_start=False, or give init"
+        )
+    parameters = model._parameters()
+    shapes = parameters.shapes if problem.learn_shape else np.full(model.n_clusters, float(model.shape))
+    return replace(parameters, centers=centers - origin, shapes=np.array(shapes))

@@ -36,10 +36,12 @@ class PlainAFCM(CenterClusterer):
         A run stops when no membership changes by more than ``tol``, or J by no more than ``tol``/100 of itself.
     random_state : int, RandomState or None, default=None
     callback : callable, optional
-        Called after each sweep with an `afcm.alternating.Iteration`.
+        Called after each sweep with an `afcm.alternating.Iteration`; or an `afcm.checkpoints.Checkpoint`.
     device : str or torch.device, optional
         Where to compute, for example ``"cuda"`` (needs PyTorch): NumPy X goes there and NumPy results come back.
         Tensors are worked on where they are, and give tensors.
+    warm_start : bool, default=False
+        A further `fit` makes one run from the centres and γ of the fit before, whatever ``init`` and ``n_init`` say.
 
     Attributes
     ----------
@@ -85,6 +87,7 @@ class PlainAFCM(CenterClusterer):
         random_state: Any = None,
         callback: Callable[[Any], object] | None = None,
         device: Any = None,
+        warm_start: bool = False,
     ) -> None:
         super().__init__(
             n_clusters,
@@ -95,6 +98,7 @@ class PlainAFCM(CenterClusterer):
             random_state=random_state,
             callback=callback,
             device=device,
+            warm_start=warm_start,
         )
 
     def _problem(self, X: Any, masses: Any = None) -> PlainProblem:

@@ -48,6 +48,22 @@ def check_choice(name: str, value: object, choices: Collection[str]) -> str:
     return value
 
 
+def check_flag(name: str, value: object) -> bool:
+    """True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name}={value!r} must be True or False")
+    return bool(value)
+
+
+def check_warm_start(fitted: tuple[int, ...], wanted: tuple[int, ...]) -> None:
+    """What was fitted (clusters, and what each is made of) is what a fit can start from."""
+    if tuple(fitted) != tuple(wanted):
+        raise ValueError(
+            f"warm_start=True, but the fit before has shape {tuple(fitted)} where this one needs {tuple(wanted)} "
+            "(clusters first); fit with warm_start=False, or give init"
+        )
+
+
 def check_enough_samples(n_clusters: int, n_samples: int, n_distinct: int) -> None:
     """At least one sample, and one different sample, per cluster."""
     if n_clusters > n_samples:

@@ -51,10 +51,10 @@ def as_text(document: Mapping[str, Any]) -> bytes:
     return text
 
 
-def write(target: Path, text: bytes, arrays: Mapping[str, Any]) -> None:
-    """The whole file, compressed unless that makes it suspiciously small."""
+def write(target: Path, text: bytes, arrays: Mapping[str, Any], *, compressed: bool = True) -> None:
+    """The whole file, compressed unless that takes too long (the caller says so) or makes it suspiciously small."""
     total = sum(array.nbytes for array in arrays.values())
-    for method in (zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED):
+    for method in (zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED)[not compressed :]:
         with zipfile.ZipFile(target, "w") as archive:
             with archive.open(_entry(DOCUMENT, method), "w") as handle:
                 handle.write(text)

@@ -103,3 +103,17 @@ class EmbeddedProblem:
     def with_memberships(self, memberships: Any) -> EmbeddedState:
         """The paper's start: memberships and γ = 1; V and Z are computed before they are used."""
         return EmbeddedState(memberships, FIRST_PRECISION)
+
+    def fitted(self, memberships: Any, precision: float, embedding: Any) -> EmbeddedState:
+        """The start from a fit on the same nodes."""
+        roots = 1.0 if self.masses is None else array_namespace(embedding).sqrt(self.masses)[:, None]
+        return EmbeddedState(memberships, precision, vectors=embedding * roots)
+
+    @property
+    def experience(self) -> dict[str, int]:
+        """What a run to be continued to the last bit must know: after some solves the solver goes another way."""
+        return {"n_solves": self.dense.n_solves}
+
+    def gain(self, experience: dict[str, int]) -> None:
+        """Go on with this experience."""
+        self.dense.n_solves = int(experience["n_solves"])

@@ -49,6 +49,11 @@ class MixtureState:
         """The scale m, which is AFCM's γ."""
         return self.parameters.scale
 
+    @property
+    def trace(self) -> dict[str, Any]:
+        """β, for the history."""
+        return {"shape": self.parameters.shapes}
+
 
 @dataclass(frozen=True)
 class MixtureProblem:

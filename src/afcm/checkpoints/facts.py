@@ -1,0 +1,72 @@
+"""What a fit is: its estimator, parameters and data, as text that two fits can be compared by."""
+
+from __future__ import annotations
+
+import hashlib
+import numbers
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from afcm.backends import to_host
+
+# Rows that are hashed together.
+BLOCK_ROWS = 8192
+# Parameters that the result of a fit does not depend on (beyond rounding).
+FREE = frozenset({"callback", "device", "memory", "n_jobs", "verbose"})
+
+Facts = dict[str, str]
+
+
+def facts(estimator: Any, X: Any, masses: Any, data: Mapping[str, Any] | None = None) -> Facts:
+    """Of a fit; ``data`` replaces what is found out about X."""
+    found = {"estimator": type(estimator).__name__}
+    for name, value in estimator.get_params(deep=False).items():
+        if name not in FREE and (name != "random_state" or isinstance(value, numbers.Integral)):
+            found[name] = shown(value)
+    continues = getattr(estimator, "warm_start", False) and hasattr(estimator, "cluster_centers_")
+    found["the fit before (warm_start)"] = digest(estimator.cluster_centers_) if continues else "none"
+    described = description(X, masses) if data is None else data
+    return found | {f"X {name}": str(value) for name, value in described.items()}
+
+
+def description(X: Any, masses: Any) -> Facts:
+    """Shape, dtype and a hash of the values, which lazy arrays go without: it would compute them."""
+    found = {"shape": str(tuple(int(size) for size in X.shape)), "dtype": str(to_host(X[:0]).dtype)}
+    if hasattr(X, "__dask_graph__"):
+        return found
+    return found | {"content": digest(X), "weights": "none" if masses is None else digest(masses)}
+
+
+def digest(array: Any) -> str:
+    """A hash of the values, whatever the order of memory and the device; sparse matrices by their three arrays."""
+    found = hashlib.blake2b(digest_size=16)
+    parts = [array.data, array.indices, array.indptr] if sp.issparse(array) else [array]
+    for part in parts:
+        for start in range(0, len(part), BLOCK_ROWS):
+            found.update(np.asarray(to_host(part[start : start + BLOCK_ROWS])).tobytes())
+    return found.hexdigest()
+
+
+def shown(value: Any) -> str:
+    """A parameter as text: the same for the same value."""
+    if value is None or isinstance(value, (bool, str)):
+        return repr(value)
+    if isinstance(value, numbers.Integral):
+        return str(int(value))
+    if isinstance(value, numbers.Real):
+        return repr(float(value))
+    if isinstance(value, (list, tuple)) or hasattr(value, "shape"):
+        array = np.asarray(to_host(value), dtype=np.float64)
+        return f"an array of shape {array.shape} ({digest(np.atleast_1d(array))[:8]})"
+    return type(value).__qualname__
+
+
+def differences(there: Mapping[str, Any], here: Facts) -> list[str]:
+    """What both tell, and tell differently."""
+    if there.get("estimator") != here["estimator"]:
+        return [f"estimator is {there.get('estimator')} there and {here['estimator']} here"]
+    pairs = [(name, there[name], here[name]) for name in here if name in there]
+    return [f"{name} is {old} there and {new} here" for name, old, new in pairs if old != new]
