@@ -30,6 +30,7 @@ FORBIDDEN = {
     "backends": {"afcm.graph", "afcm.spectral", "afcm.starts", "afcm.models", "afcm.estimators"},
     "distributed": {"afcm.graph", "afcm.spectral", "afcm.starts", "afcm.models", "afcm.estimators"},
     "alternating.py": {"afcm", "sklearn"},
+    "checkpoints": {"afcm.estimators", "afcm.models", "sklearn"},
     "cells.py": {"afcm", "sklearn"},
     "neighbors.py": {"afcm.graph", "afcm.models", "afcm.estimators"},
     "graph.py": {"afcm.estimators", "afcm.models", "afcm.starts", "sklearn"},

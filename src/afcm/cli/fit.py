@@ -33,6 +33,10 @@ def fit(
         Path | None, typer.Option(help="Model file to write, for afcm predict and afcm.load_model.")
     ] = None,
     report: options.Report = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(help="File where a long fit writes down where it is, and goes on from when it is run again."),
+    ] = None,
     method: Annotated[str, typer.Option(help=f"One of {', '.join(methods.METHODS)}.")] = "AFCM",
     set: Annotated[
         list[str] | None, typer.Option("--set", help="A parameter of the method, as name=value; repeat for more.")
@@ -57,12 +61,13 @@ def fit(
     console = make_console()
     with guarded(console), told(console, aloud=False) as notes, working(console, f"reading {data}") as stages:
         began = time.perf_counter()
+        outcome.check_folder("--checkpoint", checkpoint)
         check_outputs(out, model, report, json)
         estimator = methods.make(method, options.count(clusters), seed, methods.settings(set))
         wanted = Wanted(options.split(columns), options.split(drop), id, label)
         samples = load(Source(data, format, delimiter, encoding, header), wanted, missing, console)
         steps = prepared(samples, scale, missing)
-        fit_seconds = methods.fitted(estimator, samples.X, stages)
+        fit_seconds = methods.fitted(estimator, samples.X, stages, checkpoint)
         stages.begin("writing")
         settings = {"command": typed(), "file": data, "scale": scale.value, "missing": missing.value, "seed": str(seed)}
         found = written(Fitted(estimator, steps, samples, settings), out, model, report)

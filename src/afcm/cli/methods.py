@@ -5,12 +5,16 @@ from __future__ import annotations
 import inspect
 import json
 import time
+from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from afcm.cli.progress import Stages
 from afcm.stages import listening
 
+# From one checkpoint to the next.
+CHECKPOINT_SECONDS = 10.0
 # Name → where it lives; loaded when it is used.
 METHODS = {
     "AFCM": "afcm",
@@ -70,16 +74,19 @@ def counted(X: Any) -> int:
     return max(parts.count, 1) if parts is not None else 1
 
 
-def fitted(estimator: Any, X: Any, stages: Stages) -> float:
-    """Fit, with a bar where the estimator tells of its sweeps; returns the seconds."""
+def fitted(estimator: Any, X: Any, stages: Stages, checkpoint: Path | None = None) -> float:
+    """Fit, with a bar (and a checkpoint) where the estimator tells of its sweeps; returns the seconds."""
     if estimator.n_clusters == "auto" and type(estimator).__name__ != "AFCM":
         stages.begin("counting clusters")
         estimator.set_params(n_clusters=counted(X))
     stages.begin(f"fitting {type(estimator).__name__}")
     began, tells = time.perf_counter(), "callback" in estimator.get_params()
+    if checkpoint is not None and not tells:
+        raise ValueError(f"--checkpoint: {type(estimator).__name__} does not write checkpoints; leave the option out")
     if tells:
         runs = estimator.n_init if isinstance(estimator.n_init, int) else 5
-        estimator.set_params(callback=stages.sweeps(float(estimator.tol), estimator.max_iter, runs))
+        look = stages.sweeps(float(estimator.tol), estimator.max_iter, runs)
+        estimator.set_params(callback=look if checkpoint is None else written(checkpoint, look))
     try:
         with listening(stages.hear):
             estimator.fit(X)
@@ -87,3 +94,10 @@ def fitted(estimator: Any, X: Any, stages: Stages) -> float:
         if tells:
             estimator.set_params(callback=None)
     return round(time.perf_counter() - began, 3)
+
+
+def written(path: Path, look: Callable[[Any], None]) -> Any:
+    """A callback that also writes checkpoints, but does not keep a disk busy."""
+    from afcm.checkpoints import Checkpoint
+
+    return Checkpoint(path, every=1, seconds=CHECKPOINT_SECONDS, callback=look)
