@@ -115,6 +115,8 @@ def size(totals: Any, power_totals: Any, shapes: Any, dimension: int) -> float:
     """
     log_size, target = 0.0, math.log(dimension * float(np.sum(totals)))
     log_terms = np.log(shapes * np.maximum(power_totals, TINY))
+    if np.size(shapes) == 1:  # one step along the straight line
+        return math.exp((float(log_terms[0]) - target) / float(shapes[0]))
     for _ in range(MAX_SIZE_STEPS):
         terms = log_terms - shapes * log_size
         step = (float(logsumexp(terms)) - target) / float(softmax(terms) @ shapes)

@@ -8,8 +8,8 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
+from afcm.anchors import anchor_weights
 from afcm.baselines import CDKM, equations, loops
-from afcm.baselines.anchors import anchor_weights
 from tests.strategies import quick
 
 from .data import blobs

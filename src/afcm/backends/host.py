@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
+
+from afcm.extras import usable
 
 Floats = NDArray[np.floating[Any]]
 Integers = NDArray[np.intp]
@@ -46,7 +47,7 @@ def rows(array: Any, numbers: Any) -> Any:
 
 def fused_look(points: Any, masses: Any, *, fuzzy: bool = False) -> Any:
     """What looks at all samples in compiled loops (`compiled.CompiledLook`); None without Numba or for few samples."""
-    if points.dtype not in (np.float32, np.float64) or points.size < WORTH_FUSING or find_spec("numba") is None:
+    if points.dtype not in (np.float32, np.float64) or points.size < WORTH_FUSING or not usable("numba", "fast"):
         return None
     from afcm.backends import compiled
 

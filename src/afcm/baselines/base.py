@@ -6,12 +6,12 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import validate_data
 
 from afcm import updates
 from afcm.alternating import Result, either_still, run
 from afcm.estimators import validation
 from afcm.estimators.base import SoftClusterer
+from afcm.estimators.tables import validated
 
 
 class Baseline(SoftClusterer):
@@ -48,7 +48,7 @@ class Baseline(SoftClusterer):
         validation.check_real("tol", self.tol)
 
     def _validated(self, X: Any) -> Any:
-        X = validate_data(self, X, dtype=np.float64)
+        X = validated(self, X, dtype=np.float64)
         n_distinct = validation.count_distinct(X, None, max(self.n_clusters, 2))
         validation.check_enough_samples(self.n_clusters, X.shape[0], n_distinct)
         if n_distinct > 1:
@@ -69,6 +69,12 @@ class Baseline(SoftClusterer):
         """The attributes of the fit."""
         self.cluster_centers_ = best.state.centers
         self._store_run(best, best.state.memberships, doubt_hard=False)
+
+    def _merged_finding(self) -> str:
+        """Clusters without a sample are merged ones, too: a poor optimum that memberships of 0 and 1 do not show."""
+        n_used = np.unique(self.labels_).size
+        few = f"only {n_used} of {self.n_clusters} clusters have samples" if n_used < self.n_clusters else ""
+        return super()._merged_finding() or few
 
     def transform(self, X: Any) -> Any:
         """Distances to the centres, n×c (as `sklearn.cluster.KMeans.transform`)."""

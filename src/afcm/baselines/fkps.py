@@ -260,7 +260,10 @@ class FKPS(Baseline):
         return run(problem, problem.at(points), max_iter=PLACING_SWEEPS, tol=0.0).state
 
     def _merged_advice(self) -> str:
-        return f"use a smaller fuzziness than {self.fuzziness} or a larger fidelity than {self.fidelity}"
+        return (
+            f"use a smaller fuzziness than {self.fuzziness}, a larger fidelity than {self.fidelity}, more n_init or "
+            "fewer clusters"
+        )
 
 
 def principal_axes(centred: Floats) -> Floats:

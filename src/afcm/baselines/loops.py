@@ -16,6 +16,7 @@ import numpy as np
 from afcm.backends.machine import machine_code
 from afcm.baselines import equations
 from afcm.baselines.equations import TIE, Floats, Integers
+from afcm.extras import usable
 
 Loop = TypeVar("Loop", bound=Callable[..., Any])
 
@@ -34,10 +35,9 @@ def fastest(scalar: Loop, vectorised: Loop, n_steps: int) -> Loop:
 @functools.cache
 def compiled(loop: Callable[..., Any]) -> Any:
     """The loop as machine code; None without Numba."""
-    try:
-        return machine_code(loop, {"reassoc", "contract"})  # sums of d terms in any order: SIMD
-    except ImportError:
+    if not usable("numba", "fast"):
         return None
+    return machine_code(loop, {"reassoc", "contract"})  # sums of d terms in any order: SIMD
 
 
 def hartigan_scalar(points: Floats, labels: Integers, centers: Floats, sizes: Integers) -> None:

@@ -163,4 +163,4 @@ class RSFKM(Baseline):
         return self._problem(X).at(self.cluster_centers_).memberships
 
     def _merged_advice(self) -> str:
-        return f"use a smaller fuzziness than {self.fuzziness}"
+        return f"use a smaller fuzziness than {self.fuzziness}, more n_init or fewer clusters"

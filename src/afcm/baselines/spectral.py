@@ -10,7 +10,6 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import validate_data
 
 from afcm import graph as graphs
 from afcm import neighbors, starts
@@ -18,6 +17,7 @@ from afcm.baselines.equations import Floats
 from afcm.estimators import validation
 from afcm.estimators.base import DTYPES
 from afcm.estimators.plain import PlainAFCM
+from afcm.estimators.tables import validated
 from afcm.exceptions import AFCMWarning, NotConvergedWarning
 from afcm.prepared import PreparedGraph
 
@@ -146,18 +146,29 @@ class SpectralBaseline(ClusterMixin, BaseEstimator):
         validation.check_choice("assign", self.assign, ("kmeans", "plain"))
 
     def _validated(self, X: Any) -> Any:
-        X = validate_data(self, X, accept_sparse="csr", dtype=DTYPES, ensure_min_samples=2)
+        X = validated(self, X, accept_sparse="csr", dtype=DTYPES, ensure_min_samples=2)
         n = X.shape[0]
-        validation.check_enough_samples(self.n_clusters, n, graphs.distinct(X).rows.size)
+        different = graphs.distinct(X)
+        validation.check_enough_samples(self.n_clusters, n, different.rows.size)
         if self.n_neighbors >= n:
             raise ValueError(f"n_neighbors={self.n_neighbors} must be below n_samples={n}; use at most {n - 1}")
+        validation.check_span(X)
+        self._warn_of_islands(1 if different.masses is None else int(different.masses.max()))
         return X
+
+    def _warn_of_islands(self, n_copies: int) -> None:
+        if n_copies > self.n_neighbors:
+            warnings.warn(
+                f"SpectralBaseline: a sample is there {n_copies} times, more than n_neighbors={self.n_neighbors}: its "
+                "copies have no other neighbours and cut the graph into islands; remove duplicates, use more "
+                "n_neighbors, or AFCM, which merges them",
+                AFCMWarning,
+                stacklevel=4,
+            )
 
     def _graph(self, X: Any) -> graphs.Graph:
         k = int(self.n_neighbors)
-        with np.errstate(over="ignore", invalid="ignore"):
-            found = neighbors.nearest(X, min(k + 1, X.shape[0] - 1))
-        validation.check_scale(X, float(found.squared.max()))
+        found = neighbors.nearest(X, min(k + 1, X.shape[0] - 1))
         return graphs.neighbor_graph(found, k, kernel=self.kernel, bandwidth=float(self.bandwidth))
 
     def _embedding(self, prepared: PreparedGraph) -> Floats:

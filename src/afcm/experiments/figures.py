@@ -17,6 +17,7 @@ from afcm.experiments.markdown import params_text
 from afcm.experiments.printed import Score, printed_score
 from afcm.experiments.record import Row
 from afcm.experiments.summary import DATASETS, in_order, summarize, traces
+from afcm.extras import needed
 from afcm.plots.colors import PALETTE, as_rgb, cluster_colors
 from afcm.plots.layout import flat
 
@@ -109,10 +110,10 @@ def table_figure(rows: Iterable[Row]) -> Figure:
 def new_figure(width: float, height: float) -> Figure:
     """An empty figure (inches), or an error that says what to install."""
     try:
-        from matplotlib.figure import Figure
+        figure = needed("matplotlib.figure", "plot", "figures need")
     except ImportError as error:
-        raise MissingMatplotlib("figures need matplotlib: pip install 'afcm[plot]'") from error
-    return Figure(figsize=(width, height), layout="constrained")
+        raise MissingMatplotlib(str(error)) from error
+    return figure.Figure(figsize=(width, height), layout="constrained")
 
 
 def blended(memberships: Any) -> Any:

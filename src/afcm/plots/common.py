@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from afcm.doubt import honest_memberships
 from afcm.estimators.base import SoftClusterer, membership_state
+from afcm.extras import needed
 from afcm.pipelines import last_step, seen_by_last_step
 
 # From here on points are stored as an image in PDF and SVG files, which would be too large otherwise.
@@ -68,11 +69,7 @@ def new_axes(size: tuple[float, float]) -> Any:
 
 def pyplot() -> Any:
     """`matplotlib.pyplot`, or an error that says what to install."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError("plotting needs matplotlib: pip install 'afcm[plot]'") from error
-    return plt
+    return needed("matplotlib.pyplot", "plot", "plotting needs")
 
 
 def fitted_model(estimator: Any, X: Any = None, needed: str = "memberships_") -> tuple[Any, Any]:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from afcm.extras import needed
 from afcm.files import replacing
 from afcm.plots.colors import cluster_colors
 from afcm.report import charts, words
@@ -46,12 +47,12 @@ def write_report(findings: Findings, path: str | os.PathLike[str]) -> Path:
 
 def rendered(findings: Findings) -> str:
     """The page as text."""
-    try:
-        from jinja2 import Environment, StrictUndefined
-        from markupsafe import Markup
-    except ImportError as error:
-        raise ImportError("the report page needs Jinja2: pip install 'afcm[report]'") from error
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    jinja = needed("jinja2", "report", "the report page needs", "Jinja2")
+    from markupsafe import Markup
+
+    environment = jinja.Environment(
+        autoescape=True, undefined=jinja.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
     parts = {"css": _asset("page.css"), "theme": _asset("theme.js"), "js": script()}
     css, theme, js = (_hash(text) for text in parts.values())
     policy = (

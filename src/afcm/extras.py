@@ -1,0 +1,61 @@
+"""Optional packages: there and new enough, or a sentence that says what to install."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from functools import cache
+from importlib import import_module, metadata
+from typing import Any
+
+from afcm.exceptions import AFCMWarning
+
+
+def needed(module: str, extra: str, purpose: str, name: str | None = None) -> Any:
+    """The module, or an ImportError that says which extra of this package brings it (``name``: how people call it)."""
+    package = module.partition(".")[0]
+    name = name or package
+    try:
+        found = import_module(module)
+    except ImportError as error:
+        raise ImportError(f"{purpose} {name}: pip install 'afcm[{extra}]'") from error
+    bound, version = lowest(package), installed(package)
+    if bound and version and numbers_of(version) < numbers_of(bound):
+        raise ImportError(f"{purpose} {name} {bound} or newer, and this is {version}: pip install -U 'afcm[{extra}]'")
+    return found
+
+
+def usable(package: str, extra: str) -> bool:
+    """Whether a package that only makes things faster can be used; a word if it is there and cannot."""
+    try:
+        needed(package, extra, "afcm can use")
+    except ImportError as error:
+        reason = error.__cause__ or error
+        if getattr(reason, "name", None) != package:
+            warnings.warn(f"{package} is not used, so this is slower: {reason}", AFCMWarning, stacklevel=3)
+        return False
+    return True
+
+
+def installed(package: str) -> str:
+    """The version of an installed package, or nothing."""
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+@cache
+def lowest(package: str) -> str:
+    """The oldest version this package's own requirements allow, or nothing."""
+    try:
+        requirements = metadata.requires("afcm") or []
+    except metadata.PackageNotFoundError:
+        return ""
+    bounds = (re.match(rf"{re.escape(package)}\s*>=\s*([\d.]+)", text, re.IGNORECASE) for text in requirements)
+    return next((bound[1] for bound in bounds if bound), "")
+
+
+def numbers_of(version: str) -> tuple[int, ...]:
+    """``"2.10.1rc1"`` → ``(2, 10, 1)``."""
+    return tuple(int(part) for part in re.findall(r"\d+", re.match(r"[\d.]*", version)[0]))  # type: ignore[index]

@@ -1,0 +1,130 @@
+"""Who is tried: the package's own clusterers and its peers, each with its defaults, behind one call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module, metadata
+from typing import Any
+
+SEED = 0
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What a fit gave: memberships (n×c, or None) and labels, and a way to get those of new samples (or None).
+
+    ``again``: the labels it then predicts for the same samples.
+    """
+
+    memberships: Any
+    labels: Any
+    predict: Callable[[Any], Any] | None = None
+    again: Any = None
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A clusterer, what it takes besides X and n_clusters, and where it lives."""
+
+    name: str
+    distribution: str
+    fit: Callable[..., Fitted]
+    takes: frozenset[str]
+    ours: bool = False
+    apart: bool = False  # lives in the peers' own environment
+    predicts: bool = True
+
+    @property
+    def version(self) -> str:
+        """As installed where this is asked, or nothing."""
+        try:
+            return metadata.version(self.distribution)
+        except metadata.PackageNotFoundError:
+            return ""
+
+
+def ours(path: str, *more: str, predicts: bool = True) -> Subject:
+    """One of the package's estimators."""
+    module, name = path.rsplit(".", 1)
+
+    def fit(X: Any, n_clusters: Any, *, sample_weight: Any = None, random_state: Any = SEED, **options: Any) -> Fitted:
+        model = getattr(import_module(module), name)(n_clusters, random_state=random_state, **options)
+        model.fit(X, **({} if sample_weight is None else {"sample_weight": sample_weight}))
+        return Fitted(model.memberships_, model.labels_, getattr(model, "predict_proba", None))
+
+    takes = frozenset({"max_iter", "random_state", *more})
+    return Subject(name, "afcm", fit, takes, ours=True, predicts=predicts)
+
+
+def scikit_fuzzy(
+    X: Any, n_clusters: Any, *, m: Any = 2.0, max_iter: Any = 300, tol: Any = 1e-6, random_state: Any = SEED
+) -> Fitted:
+    """`skfuzzy.cmeans`, whose samples are columns."""
+    import numpy as np
+    from skfuzzy.cluster import cmeans, cmeans_predict
+
+    def turned(array: Any) -> Any:
+        return array.T if hasattr(array, "T") else np.transpose(array)
+
+    centers, memberships, *_ = cmeans(turned(X), n_clusters, m, error=tol, maxiter=max_iter, seed=random_state)
+
+    def predict(new: Any) -> Any:
+        return cmeans_predict(turned(new), centers, m, error=tol, maxiter=max_iter, seed=random_state)[0].T
+
+    return Fitted(memberships.T, memberships.argmax(axis=0), predict)
+
+
+def fuzzy_c_means(
+    X: Any, n_clusters: Any, *, m: Any = 2.0, max_iter: Any = 150, tol: Any = 1e-5, random_state: Any = SEED
+) -> Fitted:
+    """`fcmeans.FCM`."""
+    from fcmeans import FCM
+
+    model = FCM(n_clusters=n_clusters, m=m, max_iter=max_iter, error=tol, random_state=random_state)
+    model.fit(X)
+    return Fitted(model.u, model.u.argmax(axis=1), model.soft_predict)
+
+
+def soft_clustering(
+    X: Any, n_clusters: Any, *, m: Any = 2.0, max_iter: Any = 300, tol: Any = 1e-5, random_state: Any = SEED
+) -> Fitted:
+    """`soft_clustering.FCM`."""
+    from soft_clustering import FCM
+
+    model = FCM(random_state=random_state, m=m, max_iter=max_iter, tol=tol)
+    memberships = model.fit_predict(X, n_clusters)
+    return Fitted(memberships, memberships.argmax(axis=1))
+
+
+def spectral_clustering(X: Any, n_clusters: Any, *, random_state: Any = SEED) -> Fitted:
+    """`sklearn.cluster.SpectralClustering` on a graph of neighbours; labels only."""
+    from sklearn.cluster import SpectralClustering
+
+    model = SpectralClustering(n_clusters, affinity="nearest_neighbors", random_state=random_state).fit(X)
+    return Fitted(None, model.labels_)
+
+
+FUZZY = frozenset({"m", "max_iter", "tol", "random_state"})
+
+SUBJECTS = (
+    ours("afcm.AFCM", "tol", "sample_weight"),
+    ours("afcm.PlainAFCM", "tol", "sample_weight"),
+    ours("afcm.FCM", "tol", "sample_weight", "m"),
+    ours("afcm.EntropyFCM", "tol", "sample_weight"),
+    ours("afcm.GeneralizedGaussianMixture", "tol", "sample_weight"),
+    ours("afcm.baselines.RSFKM", "tol"),
+    ours("afcm.baselines.CDKM", "tol"),
+    ours("afcm.baselines.FKPS", "tol"),
+    ours("afcm.baselines.FCAG", "tol"),
+    ours("afcm.baselines.SpectralBaseline", predicts=False),
+    Subject("scikit-fuzzy", "scikit-fuzzy", scikit_fuzzy, FUZZY),
+    Subject("fuzzy-c-means", "fuzzy-c-means", fuzzy_c_means, FUZZY, apart=True),
+    Subject("soft-clustering", "soft-clustering", soft_clustering, FUZZY, apart=True, predicts=False),
+    Subject("SpectralClustering", "scikit-learn", spectral_clustering, frozenset({"random_state"}), predicts=False),
+)
+
+
+def subject_named(name: str) -> Subject:
+    """The subject of this name."""
+    return next(subject for subject in SUBJECTS if subject.name == name)
