@@ -393,6 +393,8 @@ def test_lazy_arrays_are_told_by_shape_and_dtype_alone():
 
     told = facts(PlainAFCM(4), X.view(Lazy), None)
     assert (told["X shape"], told["X dtype"], "X content" in told) == ("(250, 3)", "float64", False)
+    assert "X weights" in told
+    assert "X weights" not in facts(PlainAFCM(4), X, X[:, 0].view(Lazy))
     assert facts(PlainAFCM(4), None, None, {"shape": (5, 2)})["X shape"] == "(5, 2)"
 
 

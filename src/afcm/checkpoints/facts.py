@@ -27,7 +27,7 @@ def facts(estimator: Any, X: Any, masses: Any, data: Mapping[str, Any] | None = 
         if name not in FREE and (name != "random_state" or isinstance(value, numbers.Integral)):
             found[name] = shown(value)
     continues = getattr(estimator, "warm_start", False) and hasattr(estimator, "cluster_centers_")
-    found["the fit before (warm_start)"] = digest(estimator.cluster_centers_) if continues else "none"
+    found["the fit before (warm_start)"] = digest(estimator.cluster_centers_ if continues else None)
     described = description(X, masses) if data is None else data
     return found | {f"X {name}": str(value) for name, value in described.items()}
 
@@ -35,13 +35,14 @@ def facts(estimator: Any, X: Any, masses: Any, data: Mapping[str, Any] | None = 
 def description(X: Any, masses: Any) -> Facts:
     """Shape, dtype and a hash of the values, which lazy arrays go without: it would compute them."""
     found = {"shape": str(tuple(int(size) for size in X.shape)), "dtype": str(to_host(X[:0]).dtype)}
-    if hasattr(X, "__dask_graph__"):
-        return found
-    return found | {"content": digest(X), "weights": "none" if masses is None else digest(masses)}
+    read = {"content": X, "weights": masses}
+    return found | {name: digest(array) for name, array in read.items() if not hasattr(array, "__dask_graph__")}
 
 
 def digest(array: Any) -> str:
     """A hash of the values, whatever the order of memory and the device; sparse matrices by their three arrays."""
+    if array is None:
+        return "none"
     found = hashlib.blake2b(digest_size=16)
     parts = [array.data, array.indices, array.indptr] if sp.issparse(array) else [array]
     for part in parts:
