@@ -69,10 +69,6 @@ class AnchorGraph:
         """``Λ⁻¹ Qᵀ M U``: mean memberships of the samples an anchor stands for, m×c."""
         return self.scaled(self.scaled(links))
 
-    def components(self) -> tuple[int, Integers]:
-        """Connected components: their number, and each anchor's (−1: an anchor of no sample)."""
-        return self.graph.components
-
 
 @dataclass(frozen=True)
 class AnchorAffinity:
@@ -117,13 +113,19 @@ class AnchorAffinity:
 class AnchoredGraph(graphs.Graph):
     """S as a graph of the samples; its affinity is an `AnchorAffinity`, its degrees are 1."""
 
+    @classmethod
+    def of(cls, weights: Any, shared: AnchorGraph, masses: Floats | None) -> Self:
+        """From the rows of Q and the graph of their anchors."""
+        made = cls(AnchorAffinity(weights, shared.sizes, masses), np.ones(weights.shape[0]), masses)
+        count, labels = shared.graph.components
+        made.__dict__["components"] = count, labels[weights.indices[weights.indptr[:-1]]]
+        return made
+
     @cached_property
     def components(self) -> tuple[int, Integers]:
         """Those of the anchors: a sample belongs to the component of any anchor it has a weight on."""
         weights = self.affinity.weights
-        shared = AnchorGraph.of(weights, self.masses)
-        count, labels = shared.components()
-        return count, labels[weights.indices[weights.indptr[:-1]]]
+        return type(self).of(weights, AnchorGraph.of(weights, self.masses), self.masses).components
 
 
 def gram(weights: Any, masses: Floats | None) -> Any:

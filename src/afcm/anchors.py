@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
 
 from afcm import cells, neighbors, stages, threads
 from afcm import graph as graphs
@@ -19,6 +22,8 @@ Integers = NDArray[np.intp]
 
 # Steps of each 2-means.
 BISECTION_STEPS = 10
+# Rounds of k-means that move anchors to where they serve best.
+REFINING_STEPS = 10
 # Samples for each anchor from which anchors are learned.
 LEARNED_FROM = 20
 # Candidates beyond k that survive float32 and are measured again, and distances held at a time.
@@ -83,37 +88,32 @@ METHODS: dict[str, Callable[[Floats, int, np.random.RandomState], Floats]] = {
 }
 
 
-def learned(points: Floats, n_anchors: int, random: np.random.RandomState, method: str = "bkhk") -> Floats:
+def refined_anchors(points: Floats, n_anchors: int, random: np.random.RandomState) -> Floats:
+    """Some rounds of k-means from those of BKHK, whose balance puts too few where samples are sparse."""
+    begin = anchors(points, n_anchors, random)
+    model = KMeans(n_anchors, init=begin, n_init=1, max_iter=REFINING_STEPS, random_state=random)
+    with warnings.catch_warnings():  # two anchors that coincide are no news here
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return np.asarray(model.fit(points).cluster_centers_)
+
+
+def learned(points: Floats, n_anchors: int, random: np.random.RandomState) -> Floats:
     """Anchors of many samples, from at most `LEARNED_FROM` for each; as many anchors as samples are the samples."""
     if n_anchors >= points.shape[0]:
         return np.array(points, dtype=np.float64)
     if points.shape[0] > LEARNED_FROM * n_anchors:
         points = random_anchors(points, LEARNED_FROM * n_anchors, random)
-    return METHODS[method](np.asarray(points, dtype=np.float64), n_anchors, random)
+    return refined_anchors(np.asarray(points, dtype=np.float64), n_anchors, random)
 
 
-def nearest_anchors(anchors: Floats, k: int, points: Floats) -> neighbors.Neighbors:
-    """The k nearest anchors of each sample: float32 products find candidates, which are measured in float64.
+def nearest_anchors(frame: cells.Frame, anchors: Floats, k: int, points: Floats) -> neighbors.Neighbors:
+    """The k nearest anchors of a block of samples: candidates from float32 products are measured again in float64.
 
     Half the time of `neighbors.nearest`, which makes no use of all samples having the same few candidates.
     """
-    if points.shape[1] <= neighbors.TREE_COLUMNS:
-        return neighbors.nearest(anchors, k, points)
-    n_samples = points.shape[0]
-    found = neighbors.Neighbors(np.empty((n_samples, k), dtype=np.intp), np.empty((n_samples, k)))
-    frame = cells.framed(anchors, np.arange(anchors.shape[0]), anchors.mean(axis=0))
-    count, beyond = min(k + SPARE, anchors.shape[0]), np.empty(n_samples)
-    size = max(1, BLOCK_ELEMENTS // anchors.shape[0])
-
-    def search(first: int) -> None:
-        rows = slice(first, first + size)
-        candidates, beyond[rows] = cells.search(frame, points[rows], None, count)
-        part = neighbors._measured(anchors, points[rows], candidates, k)
-        found.indices[rows], found.squared[rows] = part.indices, part.squared
-
-    tell, firsts = stages.begin("finding anchors"), range(0, n_samples, size)
-    with threads.one_blas_thread():
-        threads.for_each(search, firsts, lambda number: tell(min(number * size, n_samples), n_samples))
+    count = min(k + SPARE, anchors.shape[0])
+    candidates, beyond = cells.search(frame, points, None, count)
+    found = neighbors._measured(anchors, points, candidates, k)
     farthest = found.squared[:, -1]
     doubtful = np.flatnonzero(farthest - beyond > neighbors.CARELESSNESS * farthest)
     if doubtful.size and count < anchors.shape[0]:  # an outlier far from everything, say
@@ -150,13 +150,32 @@ class AnchorSimilarity:
         return replace(self, keys=keys[numbers], numbers=numbers)
 
     def rows(self, points: Floats) -> Any:
-        """Q: the sparse row-stochastic matrix of weights, n×m; one too far from everything has its nearest anchor."""
-        found = nearest_anchors(self.anchors, min(self.k + 1, self.anchors.shape[0]), points)
+        """Q: the sparse row-stochastic matrix of weights, n×m, block by block."""
+        n_samples, n_anchors = points.shape[0], self.anchors.shape[0]
+        weights, indices = np.empty((n_samples, self.k)), np.empty((n_samples, self.k), dtype=np.int32)
+        size = max(1, BLOCK_ELEMENTS // n_anchors)
+
+        def fill(first: int) -> None:
+            rows = slice(first, first + size)
+            weights[rows], indices[rows] = self.weights(points[rows])
+
+        tell = stages.begin("finding anchors")
+        with threads.one_blas_thread():
+            blocks = range(0, n_samples, size)
+            threads.for_each(fill, blocks, lambda number: tell(min(number * size, n_samples), n_samples))
+        return graphs.directed(weights, indices, n_anchors)
+
+    def weights(self, points: Floats) -> tuple[Floats, Integers]:
+        """For a block of samples their anchors and weights; one too far from everything has its nearest alone."""
+        found = nearest_anchors(self._frame, self.anchors, min(self.k + 1, self.anchors.shape[0]), points)
         weights = graphs.KERNELS[self.kernel](graphs.neighbor_lists(found, self.k, self.bandwidth, self.scales))
         totals = weights.sum(axis=1)
         weights[:, 0] = np.where(totals > 0, weights[:, 0], 1.0)
-        weights /= np.where(totals > 0, totals, 1.0)[:, None]
-        return graphs.directed(weights, found.indices.astype(np.int32), self.anchors.shape[0])
+        return weights / np.where(totals > 0, totals, 1.0)[:, None], found.indices[:, : self.k]
+
+    @cached_property
+    def _frame(self) -> cells.Frame:
+        return cells.framed(self.anchors, np.arange(self.anchors.shape[0]), self.anchors.mean(axis=0))
 
     def place(self, points: Floats) -> Placed:
         """New samples: their rows, and which fitted samples they are."""

@@ -2,45 +2,29 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Self
 
-import numpy as np
-import scipy.sparse as sp
-from sklearn.utils import check_random_state
-
-from afcm import backends, checkpoints, starts
-from afcm import graph as graphs
-from afcm.alternating import Result, either_still
+from afcm import backends, checkpoints
+from afcm.alternating import either_still
 from afcm.estimators import validation
-from afcm.estimators.base import hard_labels
-from afcm.estimators.doors import cast, entered
-from afcm.estimators.placing import GraphClusterer
-from afcm.exceptions import NoClustersWarning, NotConvergedWarning
-from afcm.graph import Distinct
-from afcm.models.embedded import EmbeddedProblem, EmbeddedState
-from afcm.models.extension import extension
-from afcm.models.plain import PlainProblem
+from afcm.estimators.graph_inputs import GraphInputs
+from afcm.estimators.graph_runs import GraphRuns
 from afcm.prepared import GraphSetting, PreparedGraph
 
-# λ by default, per sample: λ has the unit of samples, and the graph counts when it is not small against n/2.
-DEFAULT_GRAPH_WEIGHT = 3.0
-# Clusters that lose no more than this share of their edges to others hardly touch: hard memberships are no surprise.
-CLEAN_CUT = 0.01
 # What scikit-learn notes about the columns of X.
 FEATURE_ATTRIBUTES = ("n_features_in_", "feature_names_in_")
 
 
-class AFCM(GraphClusterer):
+class AFCM(GraphInputs, GraphRuns):
     """Adaptive fuzzy c-means with graph embedding: soft clusters of any shape (the paper's Algorithm 1).
 
     Memberships, centres, their fuzziness γ and an embedding Z of the samples are learned together, by lowering
 
         J = γ Σ_ij u_ij ‖z_i − v_j‖² + Σ_ij u_ij log u_ij − (n c / 2) log γ + λ tr(Zᵀ L̂ Z),    Zᵀ Z = I,
 
-    where L̂ is the normalised Laplacian of a nearest-neighbour graph of X.
+    where L̂ is the normalised Laplacian of a nearest-neighbour graph of X, or of one that anchors make.
 
     Parameters
     ----------
@@ -50,11 +34,23 @@ class AFCM(GraphClusterer):
     n_neighbors : int or "auto", default="auto"
         Neighbours of each sample in the graph, itself not counted. ``"auto"``: 1.5 for each doubling of the mean
         cluster size, ``1.5 log2(n_samples / n_clusters)``, and at least 3.
+    graph : {"neighbors", "anchors"}, default="neighbors"
+        ``"neighbors"``: each sample and its nearest neighbours. ``"anchors"``, for many samples: each sample and its
+        nearest of a few anchors, by which samples are similar to each other. Time and memory grow linearly with the
+        samples (`afcm.anchor_graph`). ``n_neighbors`` are then anchors of a sample, and ``"auto"`` is the same rule
+        with anchors in place of samples.
+    n_anchors : int or "auto", default="auto"
+        ``"auto"``: 1000, or 10 for each cluster if that is more, and at most all samples.
+    neighbor_search : {"auto", "exact", "approximate"}, default="auto"
+        How neighbours are found. ``"approximate"`` (`afcm.approximate`) misses a few of them and knows how many
+        (``neighbor_recall_``); it needs the extra ``afcm[fast]``. ``"auto"`` takes it for dense X of more than six
+        columns and 30 000 samples, where it is the faster one, if it is installed.
     kernel : {"sharpened", "adaptive", "local", "gaussian", "binary"}, default="sharpened"
         Similarity of neighbours. ``"sharpened"`` looks at the adaptive graph's own eigenvectors and lets the edges fade
         that run between what they hold apart (`afcm.sharpening`): the best without labels, at about twice the cost.
         ``"adaptive"`` and ``"local"`` scale themselves too. ``"gaussian"`` is the paper's,
-        ``exp(−d²/(2 bandwidth²))``.
+        ``exp(−d²/(2 bandwidth²))``. With anchors a sample's weights on them are divided by their sum, and
+        ``"sharpened"``, which needs edges between samples, is ``"adaptive"``.
     bandwidth : float, default=2.0
         σ of the Gaussian kernel (the paper's value, for min-max scaled data).
     graph_weight : float or "auto", default="auto"
@@ -107,6 +103,11 @@ class AFCM(GraphClusterer):
         Of the labels in the graph; 0 for a perfect cut, up to n_clusters.
     n_components_ : int
         Connected components of the graph. More than one is an answer, not a fault.
+    neighbor_recall_ : float
+        The share of the true nearest neighbours in the graph: 1, or estimated where the search was approximate.
+    anchors_ : array (n_anchors, n_features)
+    n_anchors_ : int
+        With ``graph="anchors"`` alone.
     history_ : dict of arrays
         ``objective``, ``gamma`` and ``membership_change`` after each sweep.
     n_iter_, converged_
@@ -145,10 +146,13 @@ class AFCM(GraphClusterer):
         n_clusters: int | str = 8,
         *,
         n_neighbors: int | str = "auto",
+        neighbor_search: str = "auto",
         kernel: str = "sharpened",
         bandwidth: float = 2.0,
         graph_weight: float | str = "auto",
         affinity: str = "nearest_neighbors",
+        graph: str = "neighbors",
+        n_anchors: int | str = "auto",
         init: Any = "spectral",
         n_init: int = 1,
         max_iter: int = 100,
@@ -161,10 +165,13 @@ class AFCM(GraphClusterer):
     ) -> None:
         self.n_clusters = n_clusters
         self.n_neighbors = n_neighbors
+        self.neighbor_search = neighbor_search
         self.kernel = kernel
         self.bandwidth = bandwidth
         self.graph_weight = graph_weight
         self.affinity = affinity
+        self.graph = graph
+        self.n_anchors = n_anchors
         self.init = init
         self.n_init = n_init
         self.max_iter = max_iter
@@ -185,6 +192,7 @@ class AFCM(GraphClusterer):
         """
         setting: dict[str, Any] = {
             "n_neighbors": n_neighbors,
+            "neighbor_search": "exact",
             "graph_weight": graph_weight,
             "kernel": "gaussian",
             "bandwidth": 2.0,
@@ -218,9 +226,9 @@ class AFCM(GraphClusterer):
         Returns
         -------
         PreparedGraph
-            For `fit_prepared`, of this or another AFCM. It depends on ``n_neighbors``, ``kernel``, ``bandwidth``,
-            ``affinity`` and ``merge_duplicates`` alone, and on ``n_clusters`` where those are ``"auto"`` or
-            ``"sharpened"``.
+            For `fit_prepared`, of this or another AFCM. It depends on ``graph``, ``n_anchors``, ``n_neighbors``,
+            ``neighbor_search``, ``kernel``, ``bandwidth``, ``affinity`` and ``merge_duplicates`` alone, and on
+            ``n_clusters`` where those are ``"auto"`` or ``"sharpened"``.
         """
         self._check_parameters()
         given, X = X, self._validated(X)
@@ -228,8 +236,10 @@ class AFCM(GraphClusterer):
         nodes = self._find_nodes(X, weights)
         n_clusters = None if self.n_clusters == "auto" else self.n_clusters
         n_neighbors = None if self.n_neighbors == "auto" else int(self.n_neighbors)
-        setting = GraphSetting(n_clusters, n_neighbors, self.kernel, float(self.bandwidth))
+        setting = GraphSetting(n_clusters, n_neighbors, self.kernel, float(self.bandwidth), self.neighbor_search)
         build = setting.from_similarities if self.affinity == "precomputed" else setting.from_points
+        if self.graph == "anchors":
+            build = self._anchor_setting(n_clusters, n_neighbors).from_points
         features = {name: value for name, value in vars(self).items() if name in FEATURE_ATTRIBUTES}
         to_host = backends.is_tensor(X) and not backends.is_tensor(given)
         return replace(build(X, nodes), features=features, to_host=to_host)
@@ -244,8 +254,7 @@ class AFCM(GraphClusterer):
         problem, starters = self._begin(prepared, journal)
         how: dict[str, Any] = {"max_iter": self.max_iter, "tol": self.tol, "stop": self._stop}
         best, stopped = journal.best_run(problem, starters, key=lambda result: self._cut(prepared.graph, result), **how)
-        self._similarity, self._base, self._inverse = prepared.similarity, prepared.base, prepared.nodes.inverse
-        self._extension = extension(problem, best.state, prepared.graph.degrees)
+        self._keep(prepared, problem, best.state)
         self._store_fit(prepared, problem, best)
         if prepared.to_host:
             kept = self._similarity, self._base, self._extension
@@ -253,153 +262,3 @@ class AFCM(GraphClusterer):
         if stopped is not None:
             raise stopped
         return self
-
-    def _check_parameters(self) -> None:
-        if self.n_clusters != "auto":
-            validation.check_integer("n_clusters", self.n_clusters)
-        validation.check_integer("n_init", self.n_init)
-        validation.check_integer("max_iter", self.max_iter)
-        validation.check_real("tol", self.tol)
-        validation.check_flag("warm_start", self.warm_start)
-        validation.check_real("bandwidth", self.bandwidth, positive=True)
-        validation.check_choice("kernel", self.kernel, ("sharpened", *graphs.KERNELS))
-        validation.check_choice("affinity", self.affinity, ("nearest_neighbors", "precomputed"))
-        if self.graph_weight != "auto":
-            validation.check_real("graph_weight", self.graph_weight, positive=True)
-        if self.n_neighbors != "auto":
-            validation.check_integer("n_neighbors", self.n_neighbors)
-
-    def _validated(self, X: Any) -> Any:
-        if self.affinity == "precomputed" and (backends.is_tensor(X) or self.device is not None):
-            raise ValueError("affinity='precomputed' needs NumPy or SciPy similarities; use them, and device=None")
-        X = entered(self, X, device=self.device, accept_sparse="csr")
-        if self.affinity == "precomputed":
-            return validation.check_affinity(X)
-        n = X.shape[0]
-        if self.n_neighbors != "auto" and self.n_neighbors >= n > 1:
-            raise ValueError(
-                f"n_neighbors={self.n_neighbors} must be below n_samples={n}; use at most {n - 1}, or 'auto'"
-            )
-        validation.check_span(X)
-        return X
-
-    def _find_nodes(self, X: Any, weights: Any) -> Distinct:
-        merge = self.merge_duplicates and self.affinity != "precomputed"
-        nodes = graphs.distinct(X, weights, merge=merge)
-        if self.n_clusters != "auto":
-            validation.check_enough_samples(self.n_clusters, X.shape[0], nodes.rows.size)
-        if nodes.rows.size < 2:
-            raise ValueError(f"X has only one sample to learn from (n_samples={X.shape[0]}); a graph needs at least 2")
-        return nodes
-
-    def _chosen(self, prepared: PreparedGraph) -> int:
-        """The number of clusters; a word if the data have none."""
-        if self.n_clusters != "auto":
-            return int(self.n_clusters)
-        parts = prepared.parts
-        if parts is None:
-            raise ValueError("n_clusters='auto', but the graph was prepared for a given number; prepare it with 'auto'")
-        if parts.count > 1:
-            return parts.count
-        warnings.warn(
-            "AFCM: no clusters found, so all samples are one: the deepest valley in their graph has "
-            f"{parts.deepest_within:.0%} of the depth that chance reaches; give n_clusters to split them all the same",
-            NoClustersWarning,
-            stacklevel=4,
-        )
-        return 1
-
-    def _begin(
-        self, prepared: PreparedGraph, journal: checkpoints.Journal
-    ) -> tuple[EmbeddedProblem, list[Callable[[], EmbeddedState]]]:
-        """The problem, and what makes the states its runs start from."""
-        graph, auto = prepared.graph, DEFAULT_GRAPH_WEIGHT * prepared.n_samples
-        weight = auto if self.graph_weight == "auto" else float(self.graph_weight)
-        needs_search = not (isinstance(self.init, str) and self.init == "spectral")
-        block = starts.search_block(graph, self.n_clusters_) if needs_search else None
-        problem = EmbeddedProblem(graph.operator, graph.masses, weight, block, prepared.dense)
-        if self.warm_start and hasattr(self, "_extension"):
-            return problem, [lambda: self._fitted_start(problem, prepared)]
-        if not isinstance(self.init, str):
-            return problem, [lambda: problem.with_memberships(self._given_memberships(prepared))]
-        random = journal.random(check_random_state(self.random_state))
-        return problem, [lambda: self._start(problem, prepared, random)] * self.n_init
-
-    def _start(self, problem: EmbeddedProblem, prepared: PreparedGraph, random: Any) -> EmbeddedState:
-        points, masses = prepared.points, prepared.graph.masses
-        choices = ("spectral", "random") if points is None else ("spectral", "k-means++", "random")
-        init = validation.check_choice("init", self.init, choices)
-        if init == "spectral":
-            eigen, memberships = prepared.spectral_start(self.n_clusters_, random)
-            return problem.from_embedding(memberships, eigen)
-        if init == "k-means++":
-            centers = starts.seeded_centers(points, self.n_clusters_, masses, random)
-            return problem.with_memberships(soft_assignment(points, masses, centers))
-        degrees = prepared.graph.degrees
-        memberships = starts.random_memberships(degrees.shape[0], self.n_clusters_, random)
-        return problem.with_memberships(backends.like(memberships, degrees))
-
-    def _fitted_start(self, problem: EmbeddedProblem, prepared: PreparedGraph) -> EmbeddedState:
-        """The nodes' memberships and embedding of the fit before."""
-        nodes, fitted = prepared.graph.degrees, self._extension
-        validation.check_warm_start(fitted.memberships.T.shape, (self.n_clusters_, nodes.shape[0]))
-        memberships, embedding = (backends.like(part, nodes) for part in (fitted.memberships, fitted.embedding))
-        return problem.fitted(memberships, fitted.precision, embedding)
-
-    def _given_memberships(self, prepared: PreparedGraph) -> Any:
-        X, points, nodes = prepared.samples, prepared.points, prepared.nodes
-        init = backends.to_host(self.init)
-        kind, array = validation.check_init_array(init, X.shape[0], self.n_clusters_, X.shape[1])
-        if kind == "memberships":
-            return backends.like(array[nodes.rows], X)
-        if points is None or sp.issparse(points):
-            raise ValueError("init holds centres; with a precomputed affinity or sparse X give memberships instead")
-        return soft_assignment(points, nodes.masses, backends.like(array, points))
-
-    def _cut(self, graph: graphs.Graph, result: Result[EmbeddedState]) -> float:
-        labels = hard_labels(result.state.memberships)
-        return graphs.normalized_cut(graph, starts.one_hot(labels, self.n_clusters_))
-
-    def _store_fit(self, prepared: PreparedGraph, problem: EmbeddedProblem, best: Result[EmbeddedState]) -> None:
-        home = None if prepared.to_host else prepared.graph.degrees
-        self.embedding_, memberships = backends.moved(self._expanded(prepared.samples, prepared.nodes), home)
-        self.cluster_centers_ = backends.moved(best.state.centers, home)
-        self.graph_weight_ = problem.graph_weight
-        self.gamma_cap_ = problem.largest_precision(self.n_clusters_)
-        self.normalized_cut_ = self._cut(prepared.graph, best)
-        self.n_components_ = prepared.graph.components[0]
-        self.eigen_residual_ = best.state.eigen_residual
-        self._store_run(best, memberships, doubt_hard=self.normalized_cut_ > CLEAN_CUT * self.n_clusters_)
-        if not best.state.eigen_converged:
-            warnings.warn(
-                f"AFCM: the eigen-solver stopped with a relative residual of {self.eigen_residual_:.3g}; the embedding "
-                "may be inaccurate: use more n_neighbors",
-                NotConvergedWarning,
-                stacklevel=3,
-            )
-
-    def _expanded(self, X: Any, nodes: Distinct) -> tuple[Any, Any]:
-        """Embedding and memberships of the nodes, for every sample; absent ones (weight 0) are predicted."""
-        fitted, inverse = self._extension, nodes.inverse
-        embedding, memberships = backends.rows(fitted.embedding, inverse), backends.rows(fitted.memberships, inverse)
-        absent = np.zeros(0, dtype=np.intp) if isinstance(inverse, slice) else np.flatnonzero(inverse < 0)
-        if absent.size:
-            where, placed = backends.like(absent, X), self._similarity.place(backends.rows(X, absent))
-            embedding[where] = fitted.embed(placed)
-            memberships[where] = fitted.memberships_of(embedding[where])
-        if self.affinity == "precomputed":
-            return embedding, memberships
-        return cast(embedding, X), cast(memberships, X)
-
-    def _merged_advice(self) -> str:
-        return "raise graph_weight or n_neighbors, or try init='spectral'"
-
-    def _hard_advice(self) -> str:
-        return "calibrated_memberships() gives softer ones that tell doubt"
-
-
-def soft_assignment(points: Any, masses: Any, centers: Any) -> Any:
-    """Memberships of PlainAFCM's first step from these centres."""
-    if backends.is_tensor(points):
-        points, centers = points.double(), centers.double()
-    return PlainProblem.from_points(points, masses).from_centers(centers).memberships

@@ -16,6 +16,8 @@ class GraphClusterer(SoftClusterer):
     """Embedding and memberships of new samples, and calibrated memberships, from what `AFCM` keeps of its graph."""
 
     affinity: str
+    graph: str
+    device: Any
     embedding_: Any
     cluster_centers_: Any
     _similarity: Any
@@ -37,11 +39,19 @@ class GraphClusterer(SoftClusterer):
 
     def _placed(self, X: Any) -> tuple[Any, Any]:
         """New samples as the graph sees them, and what was fitted, both where X is to be worked on."""
-        X = self._entered(X, accept_sparse=True)
+        self._refuse_tensors(X)
+        X = self._entered(X, accept_sparse=self.graph == "neighbors")
         if self.affinity == "precomputed" and X.min() < 0:
             raise ValueError(f"X holds a negative similarity ({X.min():.6g}); use numbers of at least 0")
         similarity, fitted = backends.moved((self._similarity, self._extension), X)
         return similarity.place(X), fitted
+
+    def _refuse_tensors(self, X: Any) -> None:
+        if self.graph == "anchors" and (backends.is_tensor(X) or self.device is not None):
+            raise ValueError(
+                "graph='anchors' works on NumPy arrays; give X as one (X.cpu().numpy(), say) with device=None, or use "
+                "graph='neighbors'"
+            )
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit, and the embedding of X."""
@@ -84,7 +94,7 @@ class GraphClusterer(SoftClusterer):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
+        tags.input_tags.sparse = self.graph == "neighbors"
         tags.input_tags.pairwise = self.affinity == "precomputed"
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

@@ -10,11 +10,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, is_dataclass
 from typing import Any
 
+import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
+from afcm.anchor_graph import AnchorAffinity, AnchoredGraph
+from afcm.anchors import AnchorSimilarity
 from afcm.baselines import CDKM, FCAG, FKPS, RSFKM, SpectralBaseline
 from afcm.estimators.embedded import AFCM
 from afcm.estimators.fuzzy import FCM, EntropyFCM
@@ -24,10 +27,12 @@ from afcm.estimators.streaming import Stream
 from afcm.graph import KERNELS, Graph
 from afcm.modelfiles import specs
 from afcm.modelfiles.specs import Sizes, Spec, floats, integers, number, optional, positive, real, whole
+from afcm.models.anchored import AnchorExtension
 from afcm.models.extension import Extension
 from afcm.similarity import GivenSimilarity, NeighborSimilarity
 from afcm.threads import n_threads
 
+INT64 = np.iinfo(np.int64)
 # Parameters that are code, or say where files are: None in every file.
 NEVER_STORED = ("callback", "memory")
 # Of any estimator: scikit-learn's requests for metadata concern `fit` alone.
@@ -107,11 +112,12 @@ GRAPH_MODEL: dict[str, Spec] = {
     "normalized_cut_": number,
     "n_components_": whole(0),
     "eigen_residual_": number,
-    "_extension": part(Extension),
-    "_similarity": part(NeighborSimilarity, GivenSimilarity),
-    "_base": part(Graph),
+    "_extension": part(Extension, AnchorExtension),
+    "_similarity": part(NeighborSimilarity, GivenSimilarity, AnchorSimilarity),
+    "_base": part(Graph, AnchoredGraph),
     "_inverse": specs.either(specs.everything("n", "v"), integers("n", least=-1, below="v")),
 }
+GRAPH_ANCHORS: dict[str, Spec] = {"anchors_": floats("a", "d"), "n_anchors_": specs.size("a")}
 MIXTURE: dict[str, Spec] = {
     **CENTERS,
     **PRECISION,
@@ -155,7 +161,7 @@ ROW = floats("d", finite=False)  # scalers keep NaN where a column had nothing b
 SEEN = specs.either(number, integers("d"), ROW)
 
 KINDS: dict[str, Kind] = {
-    "AFCM": Kind(AFCM, GRAPH_MODEL, MAYBE),
+    "AFCM": Kind(AFCM, GRAPH_MODEL, {**MAYBE, **GRAPH_ANCHORS, "neighbor_recall_": number}),
     "PlainAFCM": Kind(PlainAFCM, {**CENTER_MODEL, **PRECISION}, {**MAYBE, **STREAMED}),
     "FCM": Kind(FCM, {**CENTER_MODEL, "_exponent": positive}, {**MAYBE, **STREAMED}),
     "EntropyFCM": Kind(EntropyFCM, {**CENTER_MODEL, **PRECISION}, {**MAYBE, **STREAMED}),
@@ -208,6 +214,49 @@ KINDS: dict[str, Kind] = {
             "masses": optional(floats("v", least=0)),
         },
         left_out=frozenset({"operator", "components"}),  # made again when they are needed
+    ),
+    "AnchorSimilarity": Kind(
+        AnchorSimilarity,
+        {
+            "anchors": floats("a", "d"),
+            "scales": floats("a", least=0),
+            "k": whole(1),
+            "kernel": specs.word(*KERNELS),
+            "bandwidth": positive,
+            "keys": integers("v", least=INT64.min),
+            "numbers": integers("v", below="v"),
+        },
+        left_out=frozenset({"_frame"}),
+    ),
+    "AnchorAffinity": Kind(
+        AnchorAffinity,
+        {
+            "weights": specs.sparse("v", "a", least=0),
+            "sizes": floats("a", least=0),
+            "masses": optional(floats("v", least=0)),
+        },
+        left_out=frozenset({"_rows"}),
+    ),
+    "AnchoredGraph": Kind(
+        AnchoredGraph,
+        {
+            "affinity": part(AnchorAffinity),
+            "degrees": floats("v", least=0),
+            "masses": optional(floats("v", least=0)),
+        },
+        left_out=frozenset({"operator", "components"}),
+    ),
+    "AnchorExtension": Kind(
+        AnchorExtension,
+        {
+            "embedding": floats("v", "q"),
+            "memberships": floats("v", "c"),
+            "centers": floats("c", "q"),
+            "precision": positive,
+            "graph_weight": positive,
+            "anchor_embedding": floats("a", "q"),
+            "affinity": part(AnchorAffinity),
+        },
     ),
     "sklearn.Pipeline": Kind(Pipeline, {}),
     "sklearn.KMeans": Kind(

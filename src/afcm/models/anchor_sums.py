@@ -21,12 +21,13 @@ from afcm import graph as graphs
 from afcm import spectral, updates
 from afcm.alternating import largest_change
 from afcm.anchor_graph import AnchorGraph
-from afcm.models.embedded import ANGLE_TOL, TRACE_TOL
 
 Floats = NDArray[np.floating[Any]]
 
 # Directions whose eigenvalue is below this share of the largest are rounding: their column of Z is 0.
 VANISHED = 1e-14
+# The small eigenproblem is solved to rounding: a product costs nothing here.
+TRACE_TOL, ANGLE_TOL = 1e-18, 1e-9
 
 
 class Sums(NamedTuple):

@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 
 from afcm import updates
-from afcm.anchor_graph import AnchorGraph, by_blocks, cut, own_masses
+from afcm.anchor_graph import AnchorAffinity, AnchorGraph, by_blocks, cut, own_masses
 from afcm.models.anchor_sums import (
     Coefficients,
     Look,
@@ -28,6 +28,7 @@ from afcm.models.anchor_sums import (
     sums,
 )
 from afcm.models.embedded import FIRST_PRECISION
+from afcm.similarity import Placed
 
 
 @dataclass(frozen=True)
@@ -120,3 +121,58 @@ class AnchoredProblem:
     def with_memberships(self, memberships: Any) -> AnchoredState:
         """The paper's start: memberships and γ = 1; V and Z are computed before they are used."""
         return AnchoredState(memberships, self.summed(memberships), FIRST_PRECISION)
+
+    def from_embedding(self, memberships: Any, coefficients: Coefficients) -> AnchoredState:
+        """The start from memberships and an embedding that is known."""
+        return self.from_coefficients(memberships, self.summed(memberships), coefficients)
+
+    def fitted(self, memberships: Any, precision: float, embedding: Any) -> AnchoredState:
+        """The start from a fit on the same nodes; the embedding follows from the memberships."""
+        del embedding
+        return AnchoredState(memberships, self.summed(memberships), precision)
+
+
+@dataclass(frozen=True)
+class AnchorExtension:
+    """What must be kept of a fit to place new samples in it: the anchors' rows of Z, which a sample's weights average.
+
+    A fitted row is ``q_i a + u_i b``; a new sample has the mean memberships of its anchors for its first u.
+    """
+
+    embedding: Any  # n×q
+    memberships: Any  # n×c
+    centers: Any  # c×q
+    precision: float
+    graph_weight: float
+    anchor_embedding: Any  # a + Λ⁻¹ Qᵀ M U b, m×q
+    affinity: AnchorAffinity
+
+    def averaged(self, placed: Placed, values: Any) -> Any:
+        """Values of the samples, averaged over a sample's anchors; one that was fitted gets its own."""
+        return self._own(placed, values, placed.weights @ self.affinity.means(values))
+
+    def embed(self, placed: Placed) -> Any:
+        """Rows of the embedding for placed samples; one that was fitted gets its own."""
+        return self._own(placed, self.embedding, placed.weights @ self.anchor_embedding)
+
+    def memberships_of(self, embedding: Any) -> Any:
+        """op3 in the fitted embedding."""
+        return updates.memberships(updates.squared_distances(embedding, self.centers), self.precision)
+
+    @staticmethod
+    def _own(placed: Placed, own: Any, others: Any) -> Any:
+        return np.where(placed.twins[:, None] >= 0, own[placed.twins], others)
+
+
+def anchor_extension(problem: AnchoredProblem, state: AnchoredState, affinity: AnchorAffinity) -> AnchorExtension:
+    """The extension of a finished run."""
+    mean_memberships = problem.anchors.averages(state.sums.links)
+    return AnchorExtension(
+        state.embedding,
+        state.memberships,
+        state.centers,
+        state.precision,
+        problem.graph_weight,
+        state.on_anchors + mean_memberships @ state.on_clusters,
+        affinity,
+    )
