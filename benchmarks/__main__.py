@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-NAMES = ("eigen", "spectral", "fcm", "cdkm", "table", "gpu", "sweep")
+NAMES = ("eigen", "spectral", "fcm", "cdkm", "table", "gpu", "sweep", "neighbors", "million", "imports")
 
 
 def main(arguments: list[str]) -> int:

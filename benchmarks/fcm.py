@@ -1,4 +1,4 @@
-"""Fuzzy c-means, 50 sweeps from one start: seconds and peak extra memory of `afcm.FCM` and of its peers.
+"""Fuzzy c-means from one start: seconds and peak extra memory of `afcm.FCM` and of its peers.
 
 ``make bench NAME=fcm`` compares with scikit-fuzzy, and after ``make peers`` (AFCM_FUZZY_C_MEANS_PYTHON is then the
 interpreter of an environment with fuzzy-c-means, which pins numpy < 2) with that too. Read ratios, not seconds.
@@ -18,8 +18,8 @@ from pathlib import Path
 
 import numpy as np
 
-N_SAMPLES, N_FEATURES, N_CLUSTERS, SWEEPS = 100_000, 16, 10, 50
-ROUNDS = 3
+N_FEATURES, N_CLUSTERS = 16, 10
+CASES = ((100_000, 50, 3), (1_000_000, 10, 2))  # samples, sweeps, rounds
 PEER = "AFCM_FUZZY_C_MEANS_PYTHON"
 PEER_SCRIPT = """
 import json, sys, time, tracemalloc
@@ -39,7 +39,7 @@ else:
 """
 
 
-def problem(n_samples: int = N_SAMPLES) -> tuple[np.ndarray, np.ndarray]:
+def problem(n_samples: int) -> tuple[np.ndarray, np.ndarray]:
     """Ten overlapping Gaussians, and the random memberships that fuzzy-c-means draws for ``random_state=0``."""
     rng = np.random.default_rng(1)
     centers = 2 * rng.standard_normal((N_CLUSTERS, N_FEATURES))
@@ -48,18 +48,18 @@ def problem(n_samples: int = N_SAMPLES) -> tuple[np.ndarray, np.ndarray]:
     return X, U / U.sum(axis=1, keepdims=True)
 
 
-def ours(X: np.ndarray, U: np.ndarray) -> object:
+def ours(X: np.ndarray, U: np.ndarray, sweeps: int) -> object:
     from afcm import FCM
 
     with warnings.catch_warnings():  # so many sweeps and no more is what we ask for
         warnings.simplefilter("ignore")
-        return FCM(N_CLUSTERS, init=U, tol=0.0, max_iter=SWEEPS - 1).fit(X)  # the start is a sweep
+        return FCM(N_CLUSTERS, init=U, tol=0.0, max_iter=sweeps - 1).fit(X)  # the start is a sweep
 
 
-def scikit_fuzzy(X: np.ndarray, U: np.ndarray) -> object:
+def scikit_fuzzy(X: np.ndarray, U: np.ndarray, sweeps: int) -> object:
     from skfuzzy.cluster import cmeans
 
-    return cmeans(X.T, N_CLUSTERS, 2.0, error=0.0, maxiter=SWEEPS, init=U.T)
+    return cmeans(X.T, N_CLUSTERS, 2.0, error=0.0, maxiter=sweeps, init=U.T)
 
 
 def here(fit: Callable[[], object]) -> Callable[[str], float]:
@@ -90,30 +90,35 @@ def elsewhere(file: Path) -> Callable[[str], float]:
     return measured
 
 
-def table(X: np.ndarray, methods: dict[str, Callable[[str], float]]) -> Iterator[str]:
+def table(X: np.ndarray, sweeps: int, n_rounds: int, methods: dict[str, Callable[[str], float]]) -> Iterator[str]:
     """Best of several rounds; in each round all methods take their turn, so that a busy machine is so for all."""
-    rounds = [{name: method("seconds") for name, method in methods.items()} for _ in range(ROUNDS)]
+    rounds = [{name: method("seconds") for name, method in methods.items()} for _ in range(n_rounds)]
     seconds = {name: min(row[name] for row in rounds) for name in methods}
     peaks = {name: method("bytes") for name, method in methods.items()}
-    yield f"n={len(X)} d={N_FEATURES} c={N_CLUSTERS} sweeps={SWEEPS}, extra memory in sizes of X"
+    yield f"n={len(X)} d={N_FEATURES} c={N_CLUSTERS} sweeps={sweeps}, extra memory in sizes of X"
     yield f"{'':16}{'seconds':>9}{'ratio':>8}{'memory':>9}{'ratio':>8}"
     for name in methods:
         ratios = seconds[name] / seconds["afcm.FCM"], peaks[name] / peaks["afcm.FCM"]
         yield f"{name:16}{seconds[name]:9.2f}{ratios[0]:8.1f}{peaks[name] / X.nbytes:9.2f}{ratios[1]:8.1f}"
 
 
-def main() -> None:
-    X, U = problem()
-    methods = {"afcm.FCM": here(lambda: ours(X, U)), "scikit-fuzzy": here(lambda: scikit_fuzzy(X, U))}
+def compare(n_samples: int, sweeps: int, n_rounds: int) -> None:
+    X, U = problem(n_samples)
+    methods = {"afcm.FCM": here(lambda: ours(X, U, sweeps)), "scikit-fuzzy": here(lambda: scikit_fuzzy(X, U, sweeps))}
     with tempfile.TemporaryDirectory() as folder:
         if os.environ.get(PEER):
             file = Path(folder) / "problem.npz"
-            np.savez(file, X=X, n_clusters=N_CLUSTERS, sweeps=SWEEPS)
+            np.savez(file, X=X, n_clusters=N_CLUSTERS, sweeps=sweeps)
             methods["fuzzy-c-means"] = elsewhere(file)
         else:
             print(f"fuzzy-c-means skipped: {PEER} is not set")
-        for line in table(X, methods):
-            print(line)
+        for line in table(X, sweeps, n_rounds, methods):
+            print(line, flush=True)
+
+
+def main() -> None:
+    for case in CASES:
+        compare(*case)
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ Floats = NDArray[np.floating[Any]]
 # Up to this many columns the kd-tree wins on every distribution tried (make bench: neighbors).
 TREE_COLUMNS = 6
 # From so many samples on the approximate search is faster than the exact one (make bench: neighbors).
-MANY_SAMPLES = 50_000
+MANY_SAMPLES = 30_000
 SEARCHES = ("auto", "exact", "approximate")
 # A neighbour that float32 may have missed matters if it could be nearer by more than this share (squared distance).
 CARELESSNESS = 1e-4
