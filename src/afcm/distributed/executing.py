@@ -11,6 +11,7 @@ from dask.base import get_scheduler
 from dask.utils import parse_timedelta
 
 from afcm.exceptions import WorkersLostError
+from afcm.threads import one_blas_thread
 from afcm.wording import one_line
 
 # How often to look whether the cluster still has workers while waiting, and how long to wait for one to come (unless
@@ -22,7 +23,10 @@ PATIENCE_SETTING = "distributed.scheduler.no-workers-timeout"
 def computed(collection: Any) -> Any:
     """The value of a Dask collection."""
     client = client_of(collection)
-    return collection.compute() if client is None else awaited(client, client.compute(collection))
+    if client is not None:
+        return awaited(client, client.compute(collection))
+    with one_blas_thread():  # each of Dask's threads has a core already
+        return collection.compute()
 
 
 def client_of(collection: Any) -> Any:
@@ -34,12 +38,13 @@ def client_of(collection: Any) -> Any:
 
 def awaited(client: Any, future: Any) -> Any:
     """The result of a future; what a lost cluster raises, as an error that says what to do."""
-    from distributed import CancelledError, KilledWorker
+    from distributed import CancelledError
     from distributed.comm import CommClosedError
+    from distributed.scheduler import KilledWorker, NoValidWorkerError
 
     try:
         return watched(client, future)
-    except KilledWorker as error:
+    except (KilledWorker, NoValidWorkerError) as error:
         raise lost(client, one_line(error, 200)) from error
     except (CancelledError, CommClosedError) as error:
         raise lost(client, f"the connection to the scheduler broke ({type(error).__name__})") from error
@@ -51,16 +56,24 @@ def watched(client: Any, future: Any) -> Any:
     """The result, waited for as long as there are workers."""
     patience = parse_timedelta(dask.config.get(PATIENCE_SETTING, None) or PATIENCE)
     seen = time.monotonic()
-    while True:
-        try:
-            return future.result(timeout=LOOK_EVERY)
-        except TimeoutError:
-            if future.done():  # its own, not ours
-                raise
+    while not done(client, future):
         if client.nthreads():
             seen = time.monotonic()
         elif time.monotonic() - seen > patience:
             raise lost(client, f"there has been no worker for {patience:g} s")
+    return future.result()
+
+
+def done(client: Any, future: Any) -> bool:
+    """Wait a little; is it done (or has it failed)?"""
+    from distributed import wait
+
+    try:
+        with client.as_current():
+            wait([future], timeout=LOOK_EVERY)
+    except TimeoutError:
+        return False
+    return True
 
 
 def lost(client: Any, why: str) -> WorkersLostError:

@@ -39,7 +39,7 @@ class Order:
     def __call__(self, points: Any, *rows: Any) -> Any:
         """What the chunk's pass gives."""
         own = iter(rows)
-        masses = next(own)[:, 0] if self.weighted else None
+        masses = next(own) if self.weighted else None
         arguments = (next(own) if argument is OWN else argument for argument in self.arguments)
         return getattr(self.model.part(points, masses), self.method)(*arguments)
 
@@ -70,10 +70,10 @@ def folded(function: Any, arrays: Sequence[Any], combine: Any) -> Any:
 def folding(function: Any, arrays: Sequence[Any], combine: Any, label: str) -> Delayed:
     """The graph of it: one task a chunk, which loads it too, and a tree."""
     name = f"afcm-{label}-{uuid.uuid4().hex}"
-    indexed = [item for array in arrays for item in (array if array.ndim == 2 else array[:, None], "ij")]
-    how = {"dtype": object, "meta": np.empty((0, 0), dtype=object), "align_arrays": False, "adjust_chunks": {"j": 1}}
+    indexed = [item for array in arrays for item in (array, "ij"[: array.ndim])]
+    how = {"dtype": object, "meta": np.empty((0,) * arrays[0].ndim, dtype=object), "align_arrays": False}
     order = delayed(function, pure=False, traverse=False, name=f"{name}-order")
-    (parts,) = dask.optimize(da.blockwise(made, "ij", *indexed, name=name, order=order, **how))
+    (parts,) = dask.optimize(da.blockwise(made, indexed[1], *indexed, name=name, order=order, **how))
     graph = dict(tree(list(flatten(parts.__dask_keys__())), partial(combined, combine=combine), f"{name}-sum"))
     layer = f"{name}-sum"
     return Delayed(list(graph)[-1], HighLevelGraph.from_collections(layer, graph, [parts]), layer=layer)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, NamedTuple
 
 from array_api_compat import array_namespace, device
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from afcm.alternating import Result
-from afcm.backends import backend_of
+from afcm.backends import backend_of, by_rows, is_chunked
 from afcm.estimators.doors import DTYPES, entered
+from afcm.estimators.tables import validated
 from afcm.exceptions import HardMembershipsWarning, MergedClustersWarning, NotConvergedWarning
 
 # Memberships that all lie this close to 1/c are merged clusters, not an answer; to 0 or 1, hard.
@@ -38,7 +39,7 @@ class SoftClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
     def _validated_new(self, X: Any, *, accept_sparse: bool = False) -> Any:
         check_is_fitted(self)
         sparse = "csr" if accept_sparse else False
-        return validate_data(self, X, accept_sparse=sparse, dtype=DTYPES, reset=False)
+        return validated(self, X, accept_sparse=sparse, dtype=DTYPES, reset=False)
 
     def _entered(self, X: Any, *, accept_sparse: bool = False) -> Any:
         """`_validated_new` for models that take tensors too: X where it is to be worked on."""
@@ -59,8 +60,9 @@ class SoftClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         self.history_ = result.history
         self.n_iter_ = result.n_iter
         self.converged_ = result.converged
-        self.crispness_ = crispness(memberships)
-        self.membership_state_ = self._judged(memberships)
+        known = extent(memberships)
+        self.crispness_ = crispness(known)
+        self.membership_state_ = self._judged(known)
         self._warn(result, doubt_hard)
 
     def _warn(self, result: Result[Any], doubt_hard: bool) -> None:
@@ -103,6 +105,8 @@ class SoftClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
 
 def hard_labels(memberships: Any, block_rows: int = 8192) -> Any:
     """``argmax_j u_ij`` (the first on ties), by blocks: NumPy's argmax copies what is not in row order."""
+    if is_chunked(memberships):
+        return by_rows(hard_labels, memberships)
     xp = array_namespace(memberships)
     labels = xp.empty(memberships.shape[0], dtype=xp.int64, device=device(memberships))
     for start in range(0, memberships.shape[0], block_rows):
@@ -110,21 +114,41 @@ def hard_labels(memberships: Any, block_rows: int = 8192) -> Any:
     return labels
 
 
+class Extent(NamedTuple):
+    """What memberships are like as a whole."""
+
+    shape: tuple[int, int]
+    square_sum: float
+    smallest: float
+    largest: float
+    least_sure: float  # the smallest of the samples' largest
+
+
+def extent(memberships: Any) -> Extent:
+    """One pass over memberships."""
+    if is_chunked(memberships):
+        return Extent(memberships.shape, *backend_of(memberships).extent(memberships))
+    sure = array_namespace(memberships).max(memberships, axis=1)
+    numbers = (backend_of(memberships).square_sum(memberships), memberships.min(), sure.max(), sure.min())
+    return Extent(memberships.shape, *map(float, numbers))
+
+
 def crispness(memberships: Any) -> float:
     """The normalised partition coefficient ``(c Σ u²/n − 1) / (c − 1)``: 0 for all 1/c, 1 for all 0 or 1."""
-    n_samples, n_clusters = memberships.shape
+    known = memberships if isinstance(memberships, Extent) else extent(memberships)
+    n_samples, n_clusters = known.shape
     if n_clusters == 1:
         return 1.0
-    coefficient = backend_of(memberships).square_sum(memberships) / n_samples
+    coefficient = known.square_sum / n_samples
     return min(max((n_clusters * coefficient - 1) / (n_clusters - 1), 0.0), 1.0)
 
 
 def membership_state(memberships: Any) -> str:
     """``"merged"`` (all 1/c), ``"hard"`` (all 0 or 1) or ``"soft"``."""
-    n_clusters = memberships.shape[1]
+    known = memberships if isinstance(memberships, Extent) else extent(memberships)
+    n_clusters = known.shape[1]
     if n_clusters == 1:
         return "soft"
-    if max(memberships.max() - 1 / n_clusters, 1 / n_clusters - memberships.min()) < MERGED_TOL:
+    if max(known.largest - 1 / n_clusters, 1 / n_clusters - known.smallest) < MERGED_TOL:
         return "merged"
-    largest = array_namespace(memberships).max(memberships, axis=1)
-    return "hard" if largest.min() > 1 - HARD_TOL else "soft"
+    return "hard" if known.least_sure > 1 - HARD_TOL else "soft"

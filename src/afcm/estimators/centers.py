@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -13,6 +14,7 @@ from afcm import backends, checkpoints, family, starts, updates
 from afcm.alternating import STOP_RULES
 from afcm.estimators import validation
 from afcm.estimators.base import MERGED_TOL
+from afcm.estimators.chunked import init_for, random_memberships_for, weights_for
 from afcm.estimators.doors import cast, entered
 from afcm.estimators.streaming import STREAM_ATTRIBUTES, StreamingClusterer
 from afcm.models.centers import CenterProblem, CenterState, Precision
@@ -60,6 +62,7 @@ class CenterClusterer(StreamingClusterer):
         Parameters
         ----------
         X : array or tensor (n_samples, n_features)
+            Or a Dask array or data frame, which is not gathered: see ``docs/scale.md``.
         y : ignored
         sample_weight : array (n_samples,), optional
             Weight 0 is as if the sample were absent, weight 2 as if it were there twice.
@@ -97,7 +100,7 @@ class CenterClusterer(StreamingClusterer):
         return max(float(self.tol), rounding if self.stop == "memberships" else 0.0)
 
     def _checked_masses(self, X: Any, sample_weight: Any) -> Any:
-        weights = validation.check_sample_weight(backends.to_host(sample_weight), X.shape[0])
+        weights = weights_for(X, sample_weight)
         n_distinct = validation.count_distinct(X, weights, max(self.n_clusters, 2))
         validation.check_enough_samples(self.n_clusters, X.shape[0], n_distinct)
         if n_distinct < 2:
@@ -134,16 +137,14 @@ class CenterClusterer(StreamingClusterer):
         return cast(self.cluster_centers_, problem.points), getattr(self, "gamma_", None)
 
     def _given_start(self, problem: CenterProblem) -> tuple[Any, Precision]:
-        n, d = problem.points.shape
-        kind, array = validation.check_init_array(backends.to_host(self.init), n, self.n_clusters, d)
+        kind, array = init_for(problem.points, self.init, self.n_clusters)
         array = cast(array, problem.points)
         return problem.start(array) if kind == "memberships" else (array, problem.first_precision(array))
 
     def _random_start(self, problem: CenterProblem, random: np.random.RandomState) -> tuple[Any, Precision]:
         X = problem.points
         if self.init == "random":
-            memberships = starts.random_memberships(X.shape[0], self.n_clusters, random)
-            return problem.start(cast(memberships, X))
+            return problem.start(cast(random_memberships_for(X, self.n_clusters, random), X))
         centers = starts.seeded_centers(X, self.n_clusters, problem.masses, random)
         return centers, problem.first_precision(centers)
 
@@ -166,12 +167,15 @@ class CenterClusterer(StreamingClusterer):
 
     def predict_proba(self, X: Any) -> Any:
         """Memberships of new samples, n×c; rows sum to 1. The model is not changed."""
-        return backends.moved(self._state_of(X).memberships, X)
+        points = self._entered(X)
+        problem, centers = self._problem(points), self._centers_for(points)
+        return backends.moved(problem.memberships_at(centers, getattr(self, "gamma_", None)), X)
 
-    def _state_of(self, X: Any, masses: Any = None) -> CenterState:
+    def _state_of(self, X: Any, sample_weight: Any = None) -> CenterState:
         """The fitted centres (and γ) with other samples."""
         X = self._entered(X)
-        masses = None if masses is None else cast(masses, X)
+        weights = weights_for(X, sample_weight)
+        masses = None if weights is None else cast(weights, X)
         return self._problem(X, masses).at(self._centers_for(X), getattr(self, "gamma_", None))
 
     def _centers_for(self, X: Any) -> Any:
@@ -181,7 +185,8 @@ class CenterClusterer(StreamingClusterer):
     def transform(self, X: Any) -> Any:
         """Distances to the centres, n×c (as `sklearn.cluster.KMeans.transform`)."""
         points = self._entered(X)
-        return backends.moved(family.distances(points, self._centers_for(points)), X)
+        distances = partial(family.distances, centers=self._centers_for(points))
+        return backends.moved(backends.by_rows(distances, points, self._n_features_out), X)
 
     @property
     def _n_features_out(self) -> int:

@@ -1,4 +1,4 @@
-"""Where arrays come in: NumPy arrays, tables and tensors, each checked. What goes out is of the kind that came in."""
+"""Where arrays come in: NumPy's, tables, tensors, Dask's, each checked. What goes out is of the kind that came in."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.validation import validate_data
 
 from afcm import backends
+from afcm.estimators.tables import check_reach, validated
+from afcm.extras import needed
 
 DTYPES = (np.float64, np.float32)
 
@@ -20,7 +21,12 @@ def entered(
     if backends.is_tensor(X):
         X = checked_tensor(estimator, X, reset=reset)
         return X if device is None else X.to(device)
-    X = validate_data(estimator, X, accept_sparse=accept_sparse, dtype=DTYPES, reset=reset)
+    if backends.is_dask(X):
+        X = backends.dask_side().entered(estimator, X, device=device, reset=reset, dtypes=DTYPES)
+        if reset:
+            check_reach(X)
+        return X
+    X = validated(estimator, X, accept_sparse=accept_sparse, dtype=DTYPES, reset=reset)
     return X if device is None else on_device(X, device)
 
 
@@ -29,9 +35,9 @@ def on_device(X: Any, device: Any) -> Any:
     if sp.issparse(X):
         raise ValueError(f"X is sparse; device={device!r} needs dense X: use X.toarray(), or device=None")
     try:
-        import torch
-    except ImportError:
-        raise ValueError(f"device={device!r} needs PyTorch, which is not installed; use device=None") from None
+        torch = needed("torch", "gpu", f"device={device!r} needs", "PyTorch")
+    except ImportError as error:
+        raise ValueError(f"{error}, or use device=None") from None
     try:
         return torch.as_tensor(X, device=device)
     except (RuntimeError, AssertionError) as error:
@@ -56,6 +62,7 @@ def checked_tensor(estimator: Any, X: Any, *, reset: bool) -> Any:
     elif X.shape[1] != estimator.n_features_in_:
         expected = estimator.n_features_in_
         raise ValueError(f"X has {X.shape[1]} features, but {name} is expecting {expected} features as input")
+    check_reach(X)
     return X
 
 
@@ -63,4 +70,6 @@ def cast(array: Any, reference: Any) -> Any:
     """An array in the library, on the device and in the dtype of ``reference``."""
     if backends.is_tensor(reference):
         return backends.moved(array, reference).to(reference.dtype)
+    if backends.is_chunked(array):
+        return array.astype(reference.dtype)
     return backends.to_host(array).astype(reference.dtype, copy=False)

@@ -7,10 +7,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from afcm import backends, starts
+from afcm import starts
 from afcm.estimators import validation
 from afcm.estimators.centers import CenterClusterer
-from afcm.estimators.doors import cast
 from afcm.models.fuzzy import EntropyProblem, FuzzyProblem, k_means_precision
 
 
@@ -23,9 +22,7 @@ class FixedFuzziness(CenterClusterer):
         On the fitted samples that is ``-objective_ / n_samples``. It always grows with ``n_clusters``: compare
         fits on the same samples with the same number of clusters and the same fuzziness.
         """
-        X = self._entered(X)
-        weights = validation.check_sample_weight(backends.to_host(sample_weight), X.shape[0])
-        state = self._state_of(X, None if weights is None else cast(weights, X))
+        state = self._state_of(X, sample_weight)
         return -state.objective / state.problem.mass
 
     def _merged_finding(self) -> str:

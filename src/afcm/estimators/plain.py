@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -107,9 +108,8 @@ class PlainAFCM(CenterClusterer):
     def score_samples(self, X: Any) -> Any:
         """Log-density of each sample under the equivalent mixture."""
         points = self._entered(X)
-        costs = updates.squared_distances(points, self._centers_for(points))
-        constant = 0.5 * self.n_features_in_ * math.log(self.gamma_ / math.pi) - math.log(costs.shape[1])
-        return backends.moved(constant - updates.free_energies(costs, self.gamma_), X)
+        log_densities = partial(mixture_log_densities, centers=self._centers_for(points), precision=self.gamma_)
+        return backends.moved(backends.by_rows(log_densities, points), X)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Mean log-density: higher is better."""
@@ -133,3 +133,9 @@ class PlainAFCM(CenterClusterer):
         labels = np.sort(random.randint(self.cluster_centers_.shape[0], size=n))
         noise = random.standard_normal((n, self.n_features_in_)) / math.sqrt(2 * self.gamma_)
         return backends.to_host(self.cluster_centers_)[labels] + noise, labels
+
+
+def mixture_log_densities(points: Any, centers: Any, precision: float) -> Any:
+    """Log-density of each sample under equal-weight spherical Gaussians, γ = 1/(2σ²)."""
+    constant = 0.5 * points.shape[1] * math.log(precision / math.pi) - math.log(centers.shape[0])
+    return constant - updates.free_energies(updates.squared_distances(points, centers), precision)

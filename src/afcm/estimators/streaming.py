@@ -8,8 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from afcm import backends, updates
-from afcm.estimators import validation
-from afcm.estimators.base import SoftClusterer, crispness, hard_labels
+from afcm.estimators.base import SoftClusterer, crispness, extent, hard_labels
 from afcm.estimators.doors import cast
 from afcm.models.centers import CenterProblem, CenterState
 
@@ -67,7 +66,7 @@ class StreamingClusterer(SoftClusterer):
     cluster_centers_: Any
     _stream: Stream
 
-    def _state_of(self, X: Any, masses: Any = None) -> CenterState:
+    def _state_of(self, X: Any, sample_weight: Any = None) -> CenterState:
         raise NotImplementedError
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -87,20 +86,15 @@ class StreamingClusterer(SoftClusterer):
         """
         if not hasattr(self, "_stream"):
             self.fit(X, sample_weight=sample_weight)
-            state = self._batch(X, sample_weight)
+            state = self._state_of(X, sample_weight)
             mean = np.asarray(backends.to_host(state.problem.mean), dtype=np.float64)
             return self._note(Stream.of(state, mean))
-        batch = self._batch(X, sample_weight)
+        batch = self._state_of(X, sample_weight)
         stream, problem = self._stream.with_batch(batch), batch.problem
         centers, precision = stream.following(problem)
         centers = np.where(stream.totals[:, None] > updates.MIN_MASS, centers, self._host_centers())
         self._store_batch(problem.at(cast(centers, problem.points), precision), X)
         return self._note(stream)
-
-    def _batch(self, X: Any, sample_weight: Any) -> CenterState:
-        """The batch at the centres so far."""
-        weights = validation.check_sample_weight(backends.to_host(sample_weight), len(X))
-        return self._state_of(X, weights)
 
     def _host_centers(self) -> Any:
         return np.asarray(backends.to_host(self.cluster_centers_), dtype=np.float64)
@@ -110,8 +104,9 @@ class StreamingClusterer(SoftClusterer):
         if state.precision is not None:
             self.gamma_ = state.precision
         self.memberships_, self.objective_ = backends.moved(state.memberships, X), state.objective
-        self.labels_, self.crispness_ = hard_labels(self.memberships_), crispness(self.memberships_)
-        self.membership_state_ = self._judged(self.memberships_)
+        known = extent(self.memberships_)
+        self.labels_, self.crispness_ = hard_labels(self.memberships_), crispness(known)
+        self.membership_state_ = self._judged(known)
 
     def _note(self, stream: Stream) -> Self:
         self._stream, self.n_batches_, self.mass_seen_ = stream, stream.n_batches, stream.mass

@@ -5,19 +5,24 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Collection
-from typing import Any
+from importlib.util import find_spec
+from typing import Any, NoReturn
 
 import numpy as np
 import scipy.sparse as sp
 from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
-from afcm.backends import to_host
+from afcm import updates
+from afcm.backends import dask_side, is_chunked, to_host
+from afcm.estimators.tables import largest_number
 
 Floats = NDArray[np.floating[Any]]
 
 # Rows of given memberships may miss 1 by this much (they are divided by their sum).
 ROW_SUM_TOL = 1e-3
+# The largest weight lies between these: below, clusters count as empty (`updates.MIN_MASS`); above, sums overflow.
+LEAST_WEIGHT, MOST_WEIGHT = 1e-8, 1e30
 # Relative asymmetry of a precomputed affinity that counts as rounding.
 ASYMMETRY_TOL = 1e-8
 
@@ -46,6 +51,12 @@ def check_choice(name: str, value: object, choices: Collection[str]) -> str:
     if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{name}={value!r} is not known; use one of {sorted(choices)}")
     return value
+
+
+def check_installed(package: str, extra: str, purpose: str) -> None:
+    """An optional package that a parameter asks for."""
+    if find_spec(package) is None:
+        raise ImportError(f"{purpose} needs {package}: pip install 'afcm[{extra}]'")
 
 
 def check_flag(name: str, value: object) -> bool:
@@ -81,29 +92,51 @@ def check_sample_weight(sample_weight: Any, n_samples: int) -> Floats | None:
     """Finite, non-negative weights with a positive sum, or None."""
     if sample_weight is None:
         return None
-    weights = np.asarray(sample_weight, dtype=np.float64)
+    try:
+        weights = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"sample_weight must hold numbers, one per sample ({error})") from None
     if weights.ndim == 0:
         weights = np.full(n_samples, weights)
     if weights.shape != (n_samples,):
         raise ValueError(f"sample_weight has shape {weights.shape}, expected ({n_samples},): one weight per sample")
-    if not np.isfinite(weights).all() or (weights < 0).any():
-        raise ValueError("sample_weight must be finite and not negative; give weight 0 to leave a sample out")
-    if not weights.sum() > 0:
-        raise ValueError("sample_weight is zero for every sample; give at least n_clusters samples a positive weight")
+    judge_weights(bool(np.isfinite(weights).all() and (weights >= 0).all()), float(weights.sum()))
+    check_weight_range(float(weights[weights > 0].min()), float(weights.max()))
     return weights
+
+
+def check_weight_range(smallest: float, largest: float) -> None:
+    """Sums of weights, and of weights times squared distances, must neither overflow nor vanish."""
+    if LEAST_WEIGHT <= largest <= MOST_WEIGHT and smallest >= largest / MOST_WEIGHT:
+        return
+    raise ValueError(
+        f"sample_weight goes from {smallest:.3g} to {largest:.3g}: sums of such weights overflow or vanish; divide "
+        "them by their mean, and give weight 0 to leave a sample out"
+    )
+
+
+def judge_weights(fine: bool, total: float) -> None:
+    """Weights that are finite and not negative, if that is ``fine``, and have a positive total."""
+    if not fine:
+        raise ValueError("sample_weight must be finite and not negative; give weight 0 to leave a sample out")
+    if not total > 0:
+        raise ValueError("sample_weight is zero for every sample; give at least n_clusters samples a positive weight")
 
 
 def check_memberships(init: Floats) -> Floats:
     """Given memberships: finite, non-negative, rows that sum to 1."""
     sums = init.sum(axis=1)
-    if not np.isfinite(init).all() or (init < 0).any():
-        raise ValueError("init holds memberships that are negative, NaN or infinite; give numbers from 0 to 1")
     worst = int(np.argmax(np.abs(sums - 1)))
-    if abs(sums[worst] - 1) > ROW_SUM_TOL:
-        raise ValueError(
-            f"init must have rows that sum to 1; row {worst} sums to {sums[worst]:.6g}: divide each row by its sum"
-        )
+    judge_memberships(bool(np.isfinite(init).all() and (init >= 0).all()), f"row {worst}", float(sums[worst]))
     return np.asarray(init / sums[:, None], dtype=np.float64)
+
+
+def judge_memberships(fine: bool, worst: str, total: float) -> None:
+    """Memberships that are finite and not negative, if that is ``fine``, with ``total`` for the worst row."""
+    if not fine:
+        raise ValueError("init holds memberships that are negative, NaN or infinite; give numbers from 0 to 1")
+    if abs(total - 1) > ROW_SUM_TOL:
+        raise ValueError(f"init must have rows that sum to 1; {worst} sums to {total:.6g}: divide each row by its sum")
 
 
 def check_init_array(init: Any, n_samples: int, n_clusters: int, n_features: int) -> tuple[str, Floats]:
@@ -115,8 +148,13 @@ def check_init_array(init: Any, n_samples: int, n_clusters: int, n_features: int
         if not np.isfinite(array).all():
             raise ValueError("init holds centres that are NaN or infinite; give finite numbers")
         return "centers", array
+    return refuse_init(array.shape, n_samples, n_clusters, n_features)
+
+
+def refuse_init(shape: tuple[int, ...], n_samples: int, n_clusters: int, n_features: int) -> NoReturn:
+    """An init that is neither memberships nor centres."""
     raise ValueError(
-        f"init has shape {array.shape}; give memberships of shape ({n_samples}, {n_clusters}) or centres of shape "
+        f"init has shape {shape}; give memberships of shape ({n_samples}, {n_clusters}) or centres of shape "
         f"({n_clusters}, {n_features})"
     )
 
@@ -149,8 +187,9 @@ def check_affinity(affinity: Any) -> Any:
 
 
 def check_scale(X: Any, total_scatter: float) -> None:
-    """Squares of distances must neither overflow nor vanish."""
-    if math.isfinite(total_scatter) and total_scatter > 0:
+    """Squares of distances must neither overflow nor vanish, so that γ at its cap is a number too."""
+    least = math.prod(X.shape) / (updates.MIN_RELATIVE_SCATTER * largest_number(X))
+    if least < total_scatter < math.inf:
         return
     size = float(abs(X).max())
     fault = "overflow" if size > 1 else "vanish"
@@ -161,16 +200,33 @@ def check_scale(X: Any, total_scatter: float) -> None:
 
 
 def count_distinct(X: Any, weights: Floats | None, enough: int) -> int:
-    """Different samples of positive weight, counted no further than ``enough``: a few rows tell."""
+    """Different samples of positive weight, counted no further than ``enough``."""
+    look = few_rows if is_chunked(X) else few_distinct
+    return int(look(X, weights, enough).shape[0])
+
+
+def few_rows(X: Any, weights: Any, enough: int) -> Floats:
+    """`few_distinct` of chunks, as many of them as it takes."""
+    return np.asarray(dask_side().few_rows(X, weights, enough, few_distinct))
+
+
+def few_distinct(X: Any, weights: Floats | None, enough: int) -> Floats:
+    """Different samples of positive weight, no more than ``enough``: a few rows tell."""
     seen, step = to_host(X[:0]), max(enough, 1024)
     for start in range(0, X.shape[0], step):
         rows = slice(start, start + step)
         block = to_host(X[rows])
         block = block if weights is None else block[weights[rows] > 0]
-        seen = np.unique(np.concatenate([seen, block]) + 0.0, axis=0)
+        seen = _different_rows(np.concatenate([seen, block]) + 0.0)
         if seen.shape[0] >= enough:
-            return enough
-    return int(seen.shape[0])
+            return np.asarray(seen[:enough])
+    return np.asarray(seen)
+
+
+def _different_rows(rows: Any) -> Any:
+    """By their bytes (no −0, no NaN): `numpy.unique` over rows takes minutes for a hundred thousand columns."""
+    as_one = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.itemsize * rows.shape[1]))).ravel()
+    return rows[np.unique(as_one, return_index=True)[1]]
 
 
 def check_exponent(name: str, value: object) -> float:
