@@ -10,11 +10,12 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from afcm import checkpoints, mggd
 from afcm.estimators import mixture_starts, validation
 from afcm.estimators.base import DTYPES, SoftClusterer
+from afcm.estimators.tables import check_memory, validated
 from afcm.exceptions import AFCMWarning
 from afcm.graph import Distinct, distinct
 from afcm.models import mixture
@@ -143,7 +144,7 @@ class GeneralizedGaussianMixture(SoftClusterer):
             Weight 0 is as if the sample were absent, weight 2 as if it were there twice.
         """
         self._check_parameters()
-        X = validate_data(self, X, dtype=DTYPES)
+        X = validated(self, X, dtype=DTYPES)
         weights = validation.check_sample_weight(sample_weight, X.shape[0])
         samples = distinct(X, weights)
         validation.check_enough_samples(self.n_clusters, X.shape[0], samples.rows.size)
@@ -204,7 +205,13 @@ class GeneralizedGaussianMixture(SoftClusterer):
         with np.errstate(over="ignore", invalid="ignore"):
             validation.check_scale(X, total_scatter(points, samples.masses))
         origin = np.average(points, axis=0, weights=samples.masses)
-        settings = STRUCTURES[self.covariance_type], self.reg_covar, self._learns_shape(), bool(self.shared_shape)
+        structure, dimension = STRUCTURES[self.covariance_type], X.shape[1]
+        check_memory(
+            16 * self.n_clusters * structure.geometry.n_parameters(dimension),
+            f"covariance_type={self.covariance_type!r} with {dimension} features",
+            "use 'diag' or 'spherical', or fewer features, for example with sklearn.decomposition.PCA",
+        )
+        settings = structure, self.reg_covar, self._learns_shape(), bool(self.shared_shape)
         return origin, MixtureProblem(points - origin, samples.masses, *settings)
 
     def _store_parameters(self, fitted: Parameters, origin: Any) -> None:
