@@ -3,7 +3,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help venv peers demo test lint bench study reproduce clean
+.PHONY: help venv peers trust demo test lint bench study reproduce clean
 
 help:            ## Show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
@@ -19,13 +19,16 @@ $(VENV)/.%-stamp: pyproject.toml | $(VENV)/.venv-stamp
 
 venv: $(VENV)/.demo-stamp $(VENV)/.test-stamp $(VENV)/.lint-stamp  ## Create .venv with everything a developer needs
 
-# fuzzy-c-means pins numpy < 2, so it lives in an environment of its own; tests and benchmarks compare with it if it is there.
+# fuzzy-c-means pins numpy < 2, so the peers live in an environment of their own; tests, benchmarks and `make trust` use them if it is there.
 PEERS := $(VENV)-peers/bin/python
 export AFCM_FUZZY_C_MEANS_PYTHON := $(if $(wildcard $(PEERS)),$(abspath $(PEERS)))
 
-peers:  ## Install fuzzy-c-means beside, for the tests and benchmarks that compare with it
+peers:  ## Install fuzzy-c-means and soft-clustering beside, for what compares with them
 	$(PYTHON) -m venv $(VENV)-peers
-	$(PEERS) -m pip install --quiet --disable-pip-version-check fuzzy-c-means
+	$(PEERS) -m pip install --quiet --disable-pip-version-check fuzzy-c-means soft-clustering pandas
+
+trust: $(VENV)/.test-stamp  ## Bad input and faults, ours and the peers': the tables of docs/trust.md (about ten minutes)
+	$(BIN)/python -m trust $(ARGS)
 
 demo: $(VENV)/.demo-stamp  ## Fit k-means, PlainAFCM and AFCM on the toys and Iris; writes out/demo.png and out/report.html
 	$(BIN)/python -m afcm.demo --out out

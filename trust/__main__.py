@@ -1,0 +1,95 @@
+"""Try everything, print the tables and write them into docs/trust.md (about ten minutes)."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import sys
+from datetime import date
+from pathlib import Path
+
+from trust import faults, running, table, verdicts
+from trust.cases import all_cases
+from trust.subjects import SUBJECTS
+
+PAGE = running.ROOT / "docs" / "trust.md"
+
+
+def main(arguments: list[str]) -> int:
+    """Run what was asked for; 1 if one of our own clusterers failed silently or a fault was not survived."""
+    parser = argparse.ArgumentParser(prog="python -m trust", description=__doc__)
+    parser.add_argument("--only", nargs="*", choices=["inputs", "faults"], default=["inputs", "faults"])
+    parser.add_argument("--subject", nargs="*", help="clusterers to try (then nothing is written)")
+    parser.add_argument("--words", type=Path, help="keep every message, one JSON line a case")
+    options = parser.parse_args(arguments)
+    good = True
+    promises()
+    if "inputs" in options.only:
+        good &= inputs(options.subject, options.words)
+    if "faults" in options.only and not options.subject:
+        good &= machine()
+    return 0 if good else 1
+
+
+def inputs(names: list[str] | None, words: Path | None) -> bool:
+    """All cases for all clusterers."""
+    cases, tried = all_cases(), {}
+    for subject in SUBJECTS:
+        if not names or subject.name in names:
+            print(f"{subject.name} …", file=sys.stderr, flush=True)
+            tried[subject] = running.run(subject, cases)
+    if words:
+        keep_words(words, tried)
+    print(table.summary(tried), table.details(tried), sep="\n\n")
+    if not names:
+        made = f"Made by `make trust` with Python {platform.python_version()} on {date.today():%d %B %Y}."
+        table.put(PAGE, "summary", f"{table.summary(tried)}\n\n{made}")
+        table.put(PAGE, "cases", table.details(tried))
+    bad = [
+        (subject.name, outcome.case.name, outcome.verdict, outcome.words)
+        for subject, (_, outcomes) in tried.items()
+        for outcome in outcomes
+        if subject.ours and outcome.verdict in (*verdicts.SILENT, *verdicts.LOUD)
+    ]
+    for line in bad:
+        print("ours failed:", *line, sep=" | ", file=sys.stderr)
+    return not bad
+
+
+def keep_words(path: Path, tried: dict) -> None:
+    """Every message, for whoever wants to read them."""
+    with path.open("w") as file:
+        for subject, (version, outcomes) in tried.items():
+            for outcome in outcomes:
+                content = {"subject": subject.name, "version": version, "kind": outcome.case.kind}
+                content |= {"case": outcome.case.name, "verdict": outcome.verdict, "words": outcome.words}
+                print(json.dumps(content, ensure_ascii=False), file=file)
+
+
+def promises() -> None:
+    """What `tests/properties` holds every estimator to."""
+    from tests.properties.promises import CHANGES, PROMISES
+
+    lines = [table.row(["estimator", *CHANGES]), table.row(["---"] * (1 + len(CHANGES)))]
+    for name, promise in PROMISES.items():
+        lines.append(
+            table.row([name, *(f"– ({promise.but[each]})" if each in promise.but else "✓" for each in CHANGES)])
+        )
+    table.put(PAGE, "promises", "\n".join(lines))
+
+
+def machine() -> bool:
+    """All faults."""
+    lines = [table.row(["fault", "what happens", "tests"]), table.row(["---"] * 3)]
+    for fault in faults.FAULTS:
+        print(f"{fault.name} …", file=sys.stderr, flush=True)
+        lines.append(table.row([fault.name, fault.happens, faults.check(fault)]))
+    text = "\n".join(lines)
+    print(text)
+    table.put(PAGE, "faults", text)
+    return "FAILED" not in text and "no such test" not in text
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
