@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-NAMES = ("eigen", "spectral", "fcm", "cdkm", "table", "gpu", "sweep", "neighbors", "million", "imports")
+NAMES = ("eigen", "spectral", "fcm", "cdkm", "table", "gpu", "sweep", "neighbors", "million", "imports", "scale", "anchors")
 
 
 def main(arguments: list[str]) -> int:

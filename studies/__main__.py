@@ -8,7 +8,7 @@ import time
 import warnings
 from pathlib import Path
 
-NAMES = ("quality", "toys", "count", "calibration", "ablation", "coupled", "literal", "cost")
+NAMES = ("quality", "toys", "count", "calibration", "ablation", "coupled", "literal", "cost", "anchors")
 
 
 def parser() -> argparse.ArgumentParser:

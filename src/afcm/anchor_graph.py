@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from afcm import graph as graphs
 from afcm.backends.host import BLOCK_ROWS
+from afcm.extras import usable
 from afcm.products import band, parallel
 from afcm.threads import for_each, one_blas_thread
 
@@ -26,6 +27,8 @@ T = TypeVar("T")
 
 # Rows of Q at a time for Qᵀ M Q: adding up its blocks costs m² each.
 GRAM_ROWS = 65_536
+# Entries of Q that are multiplied before Numba is loaded, and dense parts of Qᵀ M Q held at a time.
+WORTH_COMPILING, MOST_PARTS = 2_000_000, 8
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,11 @@ class AnchorGraph:
     @classmethod
     def of(cls, weights: Any, masses: Floats | None) -> Self:
         """From all rows, by blocks."""
-        parts = by_blocks(lambda rows: gram(cut(weights, rows), own_masses(masses, rows)), weights.shape[0], GRAM_ROWS)
+        n_rows = weights.shape[0]
+        fast = weights.nnz >= WORTH_COMPILING and usable("numba", "fast")
+        size = max(GRAM_ROWS, -(-n_rows // MOST_PARTS)) if fast else GRAM_ROWS
+        part = dense_gram if fast else gram
+        parts = by_blocks(lambda rows: part(cut(weights, rows), own_masses(masses, rows)), n_rows, size)
         return cls(sp.csr_array(sum_of(parts)))
 
     @cached_property
@@ -131,6 +138,16 @@ class AnchoredGraph(graphs.Graph):
 def gram(weights: Any, masses: Floats | None) -> Any:
     """``Qᵀ M Q`` of a block, m×m, sparse."""
     return weights.T @ (weights if masses is None else weights.multiply(masses[:, None]))
+
+
+def dense_gram(weights: Any, masses: Floats | None) -> Floats:
+    """`gram` by compiled loops, dense."""
+    from afcm.backends import anchor_loops
+
+    total = np.zeros((weights.shape[1], weights.shape[1]))
+    mass = np.empty(0) if masses is None else masses
+    anchor_loops.gram(weights.indptr, weights.indices, weights.data, mass, total)
+    return total
 
 
 def own_masses(masses: Floats | None, rows: slice) -> Floats | None:

@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
-from afcm import cells, neighbors, stages, threads
+from afcm import cells, extras, neighbors, stages, threads
 from afcm import graph as graphs
+from afcm.neighbors import Neighbors
 from afcm.similarity import Placed
 
 Floats = NDArray[np.floating[Any]]
-Integers = NDArray[np.intp]
+Integers = NDArray[np.signedinteger[Any]]
 
 # Steps of each 2-means.
 BISECTION_STEPS = 10
@@ -28,6 +29,8 @@ REFINING_STEPS = 10
 LEARNED_FROM = 20
 # Candidates beyond k that survive float32 and are measured again, and distances held at a time.
 SPARE, BLOCK_ELEMENTS = 2, 1_000_000
+# Multiplications that are done before Numba is loaded.
+WORTH_COMPILING = 300_000_000
 
 
 def anchors(points: Floats, n_anchors: int, random: np.random.RandomState) -> Floats:
@@ -106,20 +109,37 @@ def learned(points: Floats, n_anchors: int, random: np.random.RandomState) -> Fl
     return refined_anchors(np.asarray(points, dtype=np.float64), n_anchors, random)
 
 
-def nearest_anchors(frame: cells.Frame, anchors: Floats, k: int, points: Floats) -> neighbors.Neighbors:
+def nearest_anchors(frame: cells.Frame, anchors: Floats, k: int, points: Floats, fast: bool = False) -> Neighbors:
     """The k nearest anchors of a block of samples: candidates from float32 products are measured again in float64.
 
-    Half the time of `neighbors.nearest`, which makes no use of all samples having the same few candidates.
+    ``fast``: by compiled loops, which need Numba. Without them it takes half the time of `neighbors.nearest`, which
+    makes no use of all samples having the same few candidates.
     """
     count = min(k + SPARE, anchors.shape[0])
-    candidates, beyond = cells.search(frame, points, None, count)
-    found = neighbors._measured(anchors, points, candidates, k)
+    found, beyond = (_by_loops if fast else _by_products)(frame, anchors, k, points, count)
     farthest = found.squared[:, -1]
     doubtful = np.flatnonzero(farthest - beyond > neighbors.CARELESSNESS * farthest)
     if doubtful.size and count < anchors.shape[0]:  # an outlier far from everything, say
         again = neighbors.nearest(anchors, k, points[doubtful])
         found.indices[doubtful], found.squared[doubtful] = again.indices, again.squared
     return found
+
+
+def _by_products(frame: cells.Frame, anchors: Floats, k: int, points: Floats, count: int) -> tuple[Neighbors, Floats]:
+    candidates, beyond = cells.search(frame, points, None, count)
+    return neighbors._measured(anchors, points, candidates, k), beyond
+
+
+def _by_loops(frame: cells.Frame, anchors: Floats, k: int, points: Floats, count: int) -> tuple[Neighbors, Floats]:
+    from afcm.backends import anchor_loops
+
+    n_rows, rows = points.shape[0], frame.rows(points)
+    candidates, last = np.empty((n_rows, count), dtype=np.int32), np.empty(n_rows, dtype=np.float32)
+    anchor_loops.nearest(rows, *anchor_loops.padded(frame.columns, frame.norms), candidates, last)
+    found = Neighbors(np.empty((n_rows, k), dtype=np.int32), np.empty((n_rows, k)))
+    anchor_loops.measured(points, anchors, candidates, found.indices, found.squared)
+    lengths = np.einsum("ij,ij->i", rows, rows).astype(np.float64)
+    return found, np.maximum((last + lengths) / frame.scale**2 - cells.rounding(frame), 0)
 
 
 @dataclass(frozen=True)
@@ -154,20 +174,21 @@ class AnchorSimilarity:
         n_samples, n_anchors = points.shape[0], self.anchors.shape[0]
         weights, indices = np.empty((n_samples, self.k)), np.empty((n_samples, self.k), dtype=np.int32)
         size = max(1, BLOCK_ELEMENTS // n_anchors)
+        fast = n_anchors * points.size >= WORTH_COMPILING and extras.usable("numba", "fast")
 
         def fill(first: int) -> None:
             rows = slice(first, first + size)
-            weights[rows], indices[rows] = self.weights(points[rows])
+            weights[rows], indices[rows] = self.weights(points[rows], fast)
 
         tell = stages.begin("finding anchors")
         with threads.one_blas_thread():
             blocks = range(0, n_samples, size)
             threads.for_each(fill, blocks, lambda number: tell(min(number * size, n_samples), n_samples))
-        return graphs.directed(weights, indices, n_anchors)
+        return graphs.directed(weights, indices, n_anchors)  # type: ignore[arg-type]  # 32 bits will do
 
-    def weights(self, points: Floats) -> tuple[Floats, Integers]:
+    def weights(self, points: Floats, fast: bool = False) -> tuple[Floats, Integers]:
         """For a block of samples their anchors and weights; one too far from everything has its nearest alone."""
-        found = nearest_anchors(self._frame, self.anchors, min(self.k + 1, self.anchors.shape[0]), points)
+        found = nearest_anchors(self._frame, self.anchors, min(self.k + 1, self.anchors.shape[0]), points, fast)
         weights = graphs.KERNELS[self.kernel](graphs.neighbor_lists(found, self.k, self.bandwidth, self.scales))
         totals = weights.sum(axis=1)
         weights[:, 0] = np.where(totals > 0, weights[:, 0], 1.0)

@@ -14,6 +14,7 @@ from sklearn.preprocessing import minmax_scale
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from afcm import AFCM
+from afcm.anchor_graph import dense_gram, gram
 from afcm.anchors import AnchorSimilarity, learned
 from afcm.baselines import SpectralBaseline
 from afcm.checkpoints import Checkpoint
@@ -228,6 +229,20 @@ def test_rows_have_their_exact_nearest_anchors_even_far_from_everything(columns)
     np.put_along_axis(expected, nearest, 1 / 6, axis=1)
     np.testing.assert_allclose(rows[1:], expected[1:])
     assert np.isin(rows[0].argmax(), np.argsort(cdist(points[:1], anchors))[0, :20])  # ties to 1e-7
+
+
+@pytest.mark.parametrize("n_anchors", [5, 70])  # 70 fill no whole number of groups
+def test_compiled_loops_find_what_products_find(n_anchors):
+    pytest.importorskip("numba", reason="Numba is not installed")
+    rng = np.random.default_rng(0)
+    anchors, points = rng.standard_normal((n_anchors, 7)), rng.standard_normal((300, 7))
+    points[0], points[1] = 1e9, anchors[3]
+    similarity = AnchorSimilarity.among(anchors, 4)
+    for fast, slow in zip(similarity.weights(points, True), similarity.weights(points), strict=True):
+        np.testing.assert_allclose(fast, slow, atol=1e-12)
+    rows, masses = similarity.rows(points), rng.integers(1, 4, size=300).astype(float)
+    for mass in (None, masses):
+        np.testing.assert_allclose(dense_gram(rows, mass), gram(rows, mass).toarray(), atol=1e-10)
 
 
 @pytest.mark.parametrize("kernel", sorted(KERNELS))
