@@ -29,7 +29,6 @@ class Case:
     refuse: bool = False
     options: dict[str, Any] = field(default_factory=dict)
     new: Callable[[], Any] | None = None  # samples to predict after the fit
-    slow: bool = False
     only: str = ""  # the one subject parameter this case is about, e.g. "m"
 
 

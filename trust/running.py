@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -48,7 +49,8 @@ class Worker:
             env=os.environ | ONE_THREAD,
         )
         self.lines: queue.Queue[str] = queue.Queue()
-        threading.Thread(target=self._listen, daemon=True).start()
+        self.listener = threading.Thread(target=self._listen, daemon=True)
+        self.listener.start()
         self.version = self.answer().get("version", "")
 
     def _listen(self) -> None:
@@ -76,12 +78,17 @@ class Worker:
     def end(self) -> dict[str, str]:
         """How the process ended that gave no answer."""
         out_of_time = self.process.wait() == -signal.SIGPROF
+        self.close()
         return {"verdict": verdicts.HANG if out_of_time else verdicts.CRASH}
 
     def close(self) -> None:
-        """End the process."""
+        """End the process and what leads to it."""
         self.process.kill()
         self.process.wait()
+        self.listener.join()
+        with suppress(BrokenPipeError):
+            self.process.stdin.close()
+        self.process.stdout.close()
 
 
 def interpreter(subject: Subject) -> str:

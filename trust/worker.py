@@ -45,7 +45,8 @@ def tried(subject: Subject, case: Case) -> dict[str, str]:
 
 def answered(subject: Subject, case: Case, X: Any) -> Fitted:
     """The fit, or what it says about new samples."""
-    fitted = subject.fit(X, case.n_clusters, **case.options)
+    options = {name: value for name, value in case.options.items() if name in subject.takes}
+    fitted = subject.fit(X, case.n_clusters, **options)
     if case.new is None:
         known = fitted.predict is not None and case.expected is not None
         return replace(fitted, again=np.asarray(fitted.predict(X)).argmax(axis=1)) if known else fitted

@@ -27,6 +27,8 @@ CELL_SIZE, MOST_CELLS, LEARNED_FROM, ROUNDS = 512, 256, 16, 4
 MOST_WORTH_COPYING = 0.5
 # Squared distances in float32 are wrong by about this share of the largest squared length at the most.
 ROUNDING = 2e-6
+# Coordinates of samples are at most 1; squares of queries beyond this overflow in float32.
+FAR = 1e15
 
 
 class Frame(NamedTuple):
@@ -39,8 +41,9 @@ class Frame(NamedTuple):
     scale: float  # brings coordinates to at most 1, so that float32 neither overflows nor vanishes
 
     def rows(self, queries: Floats) -> Floats:
-        """Queries in this frame."""
-        return ((queries - self.origin) * self.scale).astype(np.float32)
+        """Queries in this frame; one so far away that float32 ends is brought nearer, and found not to be proven."""
+        rows = (queries - self.origin) * self.scale
+        return np.clip(rows, -FAR, FAR, out=rows).astype(np.float32)
 
 
 class Found(NamedTuple):

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from afcm import AFCM, PlainAFCM
+from afcm import AFCM, FCM, EntropyFCM, GeneralizedGaussianMixture, PlainAFCM
+from afcm.baselines import CDKM, FCAG, FKPS, RSFKM, SpectralBaseline
+from afcm.estimators.validation import count_distinct
+from afcm.exceptions import AFCMWarning, MergedClustersWarning
 
 X = np.random.default_rng(0).standard_normal((40, 3))
 BOTH = [AFCM, PlainAFCM]
+WEIGHTED = [AFCM, PlainAFCM, FCM, EntropyFCM, GeneralizedGaussianMixture]
+EVERY = [*WEIGHTED, RSFKM, CDKM, FKPS, FCAG, SpectralBaseline]
 
 
 def with_value(value):
@@ -155,3 +162,87 @@ def test_failed_fits_lose_nothing(model):
         fitted.fit(with_value(np.nan))
     np.testing.assert_array_equal(fitted.labels_, labels)
     np.testing.assert_array_equal(fitted.predict(X), labels)
+
+
+@pytest.mark.parametrize("model", EVERY)
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (np.ma.masked_equal(X, X[3, 1]), "X is a masked array with 1 masked values, .* drop their rows"),
+        ((1e6 * X).astype("datetime64[s]"), r"X holds dates or times \(dtype datetime64\[s\]\).* give numbers"),
+        ((1e6 * X).astype("timedelta64[s]"), r"X holds dates or times"),
+        ({"a": [1.0, 2.0]}, "X is a dict; give a table of numbers"),
+        (None, "X is None; give a table of numbers"),
+        ("X.csv", "X is a str; give a table of numbers"),
+        (1e160 * X, "X has values up to .* squared distances overflow in float64; rescale X"),
+        (np.full((40, 3), 1e300) * np.sign(X), "overflow"),
+    ],
+)
+def test_what_numpy_would_take_without_a_word(model, data, message):
+    with pytest.raises(ValueError, match=message):
+        model(2).fit(data)
+
+
+@pytest.mark.parametrize("model", WEIGHTED)
+def test_squares_that_overflow_in_single_precision(model):
+    with pytest.raises(ValueError, match="squared distances overflow in float32; rescale X"):
+        model(2).fit((1e19 * X).astype(np.float32))
+
+
+@pytest.mark.parametrize("model", [PlainAFCM, FCM, EntropyFCM, GeneralizedGaussianMixture])
+def test_squares_that_vanish(model):
+    for data in (1e-160 * X, (1e-20 * X).astype(np.float32)):
+        with pytest.raises(ValueError, match=r"squared distances vanish in float.*; rescale X"):
+            model(2).fit(data)
+
+
+@pytest.mark.filterwarnings("ignore::afcm.exceptions.AFCMWarning")
+@pytest.mark.parametrize("model", [model for model in EVERY if model is not SpectralBaseline])
+def test_new_samples_far_away(model):
+    fitted = model(2, random_state=0).fit(X)
+    for size in (1e8, 1e40, 1e150):
+        far = fitted.predict_proba(np.full((2, 3), size))
+        np.testing.assert_allclose(far.sum(axis=1), 1)
+    with pytest.raises(ValueError, match=r"X has values up to 1e\+200 .* or remove such samples"):
+        fitted.predict(np.full((2, 3), 1e200))
+
+
+@pytest.mark.parametrize("model", WEIGHTED)
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        (np.full(40, 1e200), r"sample_weight goes from 1e\+200 to 1e\+200: .* divide them by their mean"),
+        (np.full(40, 1e-14), "sample_weight goes from 1e-14 to 1e-14"),
+        (10.0 ** np.linspace(-40, 0, 40), "sample_weight goes from 1e-40 to 1: .* give weight 0"),
+        (np.array(["heavy"] * 40), "sample_weight must hold numbers, one per sample"),
+    ],
+)
+def test_weights_whose_sums_are_no_numbers(model, weights, message):
+    with pytest.raises(ValueError, match=message):
+        model(2).fit(X, sample_weight=weights)
+
+
+def test_a_scatter_matrix_that_no_memory_holds():
+    wide = np.eye(4, 200_000)
+    message = "covariance_type='full' with 200000 features needs .* GiB of memory, more than there is; use 'diag'"
+    with pytest.raises(ValueError, match=message):
+        GeneralizedGaussianMixture(2).fit(wide)
+
+
+def test_a_hundred_thousand_columns_are_counted_in_no_time():
+    wide = np.random.default_rng(0).standard_normal((20, 100_000))
+    begin = time.process_time()
+    assert count_distinct(np.repeat(wide, 2, axis=0), None, 30) == 20
+    assert time.process_time() - begin < 5
+
+
+def test_baselines_say_when_clusters_stay_empty():
+    three = np.repeat(10 * np.eye(3), 20, axis=0)
+    with pytest.warns(MergedClustersWarning, match="FKPS: only 2 of 3 clusters have samples; .* more n_init"):
+        FKPS(3, random_state=0).fit(three)
+
+
+def test_islands_of_duplicates_are_said():
+    copies = np.repeat(X, [8] + [1] * 39, axis=0)
+    with pytest.warns(AFCMWarning, match="a sample is there 8 times, more than n_neighbors=5.* remove duplicates"):
+        SpectralBaseline(2, random_state=0).fit(copies)
