@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -86,21 +87,26 @@ class AnchorSetting:
         """
         points = X if nodes.masses is None else X[nodes.rows]
         stages.begin("learning anchors")
-        found = anchors.learned(points, self._effective_anchors(points.shape[0]), np.random.RandomState(0))
+        found = anchors.learned(points, self.effective_anchors(points.shape[0]), np.random.RandomState(0))
         if self.n_clusters is None:
             parts = counted_parts(found, points, nodes.masses)
             return replace(self._built(X, nodes, points, found, max(parts.count, 1)), parts=parts)
         return self._built(X, nodes, points, found, self.n_clusters)
 
     def _built(self, X: Any, nodes: Distinct, points: Any, found: Any, n_clusters: int) -> PreparedAnchors:
-        k = self._effective_neighbors(found.shape[0], n_clusters)
-        similarity = anchors.AnchorSimilarity.among(found, k, self.kernel, self.bandwidth)
+        similarity = self.similarity(found, n_clusters)
         weights = similarity.rows(points)
         shared = AnchorGraph.of(weights, nodes.masses)
         graph = AnchoredGraph.of(weights, shared, nodes.masses)
         return PreparedAnchors(X, nodes, points, similarity.remembering(points), graph, graph, shared=shared)
 
-    def _effective_anchors(self, n_nodes: int) -> int:
+    def similarity(self, found: Any, n_clusters: int) -> anchors.AnchorSimilarity:
+        """What gives samples their weights on these anchors."""
+        k = self._effective_neighbors(found.shape[0], n_clusters)
+        return anchors.AnchorSimilarity.among(found, k, self.kernel, self.bandwidth)
+
+    def effective_anchors(self, n_nodes: int) -> int:
+        """How many anchors so many samples get."""
         if self.n_anchors is None:
             return natural_anchors(n_nodes, self.n_clusters or COUNTING_CLUSTERS)
         least = self.n_clusters or 2
@@ -129,8 +135,13 @@ def natural_anchors(n_nodes: int, n_clusters: int) -> int:
 
 def counted_parts(found: Any, points: Any, masses: Any) -> valleys.Parts:
     """The pieces of the anchors' graph, in which each anchor counts the samples it stands for."""
+    return parts_among(found, lambda similarity: AnchorGraph.of(similarity.rows(points), masses))
+
+
+def parts_among(found: Any, graph_of: Callable[[anchors.AnchorSimilarity], AnchorGraph]) -> valleys.Parts:
+    """The same, wherever the samples are from which a similarity makes the anchors' graph."""
     k = COUNTING * natural_neighbors(found.shape[0], COUNTING_CLUSTERS)
     similarity = anchors.AnchorSimilarity.among(found, k)
-    shared = AnchorGraph.of(similarity.rows(points), masses)
+    shared = graph_of(similarity)
     per_anchor = float(shared.sizes.sum()) / found.shape[0]
     return valleys.parts(shared.density, shared.sizes, max(FEWEST_SAMPLES, round(similarity.k * per_anchor / 2)))

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
+
+_alone: ContextVar[bool] = ContextVar("alone", default=False)
 
 
 def n_threads() -> int:
@@ -33,9 +37,20 @@ def one_blas_thread() -> Any:
     return _libraries().limit(limits=1, user_api="blas")
 
 
+@contextmanager
+def alone() -> Iterator[None]:
+    """A context in which work is done in this thread: somebody else has given each core its own."""
+    token = _alone.set(True)
+    try:
+        yield
+    finally:
+        _alone.reset(token)
+
+
 def for_each(work: Callable[[Any], object], items: Iterable[Any], done: Callable[[int], object] | None = None) -> None:
     """Do the work on all cores and wait; the first error is raised. ``done`` hears how many items are finished."""
-    for number, _ in enumerate(_pool().map(work, items), start=1):
+    mapped = map(work, items) if _alone.get() else _pool().map(work, items)
+    for number, _ in enumerate(mapped, start=1):
         if done is not None:
             done(number)
 

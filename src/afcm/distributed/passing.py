@@ -22,6 +22,7 @@ from dask.highlevelgraph import HighLevelGraph
 
 from afcm.backends import is_chunked
 from afcm.distributed.executing import computed
+from afcm.threads import alone
 
 # So many results are combined in one task.
 SPLIT_EVERY = 8
@@ -81,7 +82,10 @@ def folding(function: Any, arrays: Sequence[Any], combine: Any, label: str) -> D
 
 def made(*rows: Any, order: Any) -> Any:
     """A chunk's part, in double precision; None for a chunk without rows."""
-    return doubled(order(*rows)) if rows[0].shape[0] else None
+    if not rows[0].shape[0]:
+        return None
+    with alone():  # Dask gives each task its core
+        return doubled(order(*rows))
 
 
 def doubled(value: Any) -> Any:
@@ -130,4 +134,5 @@ def by_rows(function: Any, array: Any, widths: tuple[int, ...]) -> Any:
 
 def of_rows(rows: Any, function: Any, empty: Any) -> Any:
     """The function, which need not know what to do without rows."""
-    return function(rows) if rows.shape[0] else empty
+    with alone():
+        return function(rows) if rows.shape[0] else empty

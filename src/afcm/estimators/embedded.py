@@ -9,6 +9,7 @@ from typing import Any, Self
 from afcm import backends, checkpoints
 from afcm.alternating import either_still
 from afcm.estimators import validation
+from afcm.estimators.graph_chunks import GraphChunks
 from afcm.estimators.graph_inputs import GraphInputs
 from afcm.estimators.graph_runs import GraphRuns
 from afcm.prepared import GraphSetting, PreparedGraph
@@ -17,7 +18,7 @@ from afcm.prepared import GraphSetting, PreparedGraph
 FEATURE_ATTRIBUTES = ("n_features_in_", "feature_names_in_")
 
 
-class AFCM(GraphInputs, GraphRuns):
+class AFCM(GraphInputs, GraphRuns, GraphChunks):
     """Adaptive fuzzy c-means with graph embedding: soft clusters of any shape (the paper's Algorithm 1).
 
     Memberships, centres, their fuzziness γ and an embedding Z of the samples are learned together, by lowering
@@ -214,6 +215,8 @@ class AFCM(GraphInputs, GraphRuns):
             Weight 0 is as if the sample were absent, weight 2 as if it were there twice
             (for graph and clusters alike, given ``merge_duplicates=True``).
         """
+        if backends.is_dask(X):
+            return self._fit_chunks(X, sample_weight)
         return self.fit_prepared(self.prepare(X, sample_weight))
 
     def prepare(self, X: Any, sample_weight: Any = None) -> PreparedGraph:

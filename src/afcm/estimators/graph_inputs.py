@@ -47,6 +47,8 @@ class GraphInputs(GraphClusterer):
         if self.affinity == "precomputed" and (backends.is_tensor(X) or self.device is not None):
             raise ValueError("affinity='precomputed' needs NumPy or SciPy similarities; use them, and device=None")
         self._refuse_tensors(X)
+        if backends.is_dask(X):
+            raise ValueError("X is in Dask's chunks, of which no graph is kept; use fit with graph='anchors' for them")
         X = entered(self, X, device=self.device, accept_sparse="csr" if self.graph == "neighbors" else False)
         if self.affinity == "precomputed":
             return validation.check_affinity(X)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
@@ -30,6 +31,8 @@ class GraphClusterer(SoftClusterer):
 
         With ``affinity="precomputed"`` X holds the similarities to the fitted samples (n_new × n_samples).
         """
+        if backends.is_dask(X):
+            return self._placed_later(X, embedded=True)
         placed, fitted = self._placed(X)
         return self._leaving(fitted.embed(placed), X)
 
@@ -62,8 +65,15 @@ class GraphClusterer(SoftClusterer):
 
         With ``affinity="precomputed"`` X holds the similarities to the fitted samples (n_new × n_samples).
         """
+        if backends.is_dask(X):
+            return self._placed_later(X, embedded=False)
         placed, fitted = self._placed(X)
         return self._leaving(fitted.memberships_of(fitted.embed(placed)), X)
+
+    def _placed_later(self, X: Any, *, embedded: bool) -> Any:
+        """The same for chunks, each when it is asked for."""
+        how = {"similarity": self._similarity, "fitted": self._extension, "dtype": self.memberships_.dtype}
+        return backends.by_rows(partial(placed_rows, embedded=embedded, **how), self._entered(X), self._n_features_out)
 
     def calibrated_memberships(self, X: Any = None) -> Any:
         """Memberships softened by how mixed a sample's neighbourhood is, n×c; rows sum to 1.
@@ -79,6 +89,10 @@ class GraphClusterer(SoftClusterer):
             New samples: the mean over their neighbours. Default: the samples of the fit.
         """
         check_is_fitted(self)
+        if self._base is None:
+            raise ValueError(
+                "the fit was of Dask's chunks and kept no graph to walk on; fit samples in memory for this"
+            )
         spread = diffused(self._base, self._extension.memberships)
         if X is not None:
             placed, fitted = self._placed(X)
@@ -98,3 +112,9 @@ class GraphClusterer(SoftClusterer):
         tags.input_tags.pairwise = self.affinity == "precomputed"
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def placed_rows(points: Any, similarity: Any, fitted: Any, dtype: Any, embedded: bool) -> Any:
+    """Rows of the embedding, or memberships, of new samples."""
+    embedding = fitted.embed(similarity.place(points))
+    return (embedding if embedded else fitted.memberships_of(embedding)).astype(dtype, copy=False)

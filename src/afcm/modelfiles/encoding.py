@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from afcm.backends import is_tensor
+from afcm.backends import is_dask, is_tensor
 from afcm.modelfiles.container import DTYPES
 from afcm.modelfiles.errors import ModelFileError
 from afcm.modelfiles.registry import KINDS, LEFT_OUT, NAMES, NEVER_STORED, Kind
@@ -62,6 +62,10 @@ def encode(value: Any, arrays: Arrays) -> Any:
     if is_tensor(value):
         raise ModelFileError(
             "cannot hold a tensor; fit NumPy arrays instead, with device= if they are to be worked on elsewhere"
+        )
+    if is_dask(value):
+        raise ModelFileError(
+            "cannot hold a Dask array, whose samples are elsewhere; if they fit, set it to its own .compute() first"
         )
     raise ModelFileError(
         f"cannot hold a {type(value).__module__}.{type(value).__qualname__}; "

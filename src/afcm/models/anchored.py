@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -58,6 +58,8 @@ class AnchoredProblem:
     anchors: AnchorGraph = field(repr=False)
     graph_weight: float
 
+    made: ClassVar[type[AnchoredState]] = AnchoredState
+
     @classmethod
     def of(cls, weights: Any, masses: Any, graph_weight: float) -> Self:
         """The anchors' graph is worked out."""
@@ -76,7 +78,7 @@ class AnchoredProblem:
         following, embedding, sums_after = self.looked(memberships, step)
         plain = updates.objective(float(sums_after.free_energy), precision, self.mass, n_dims)
         rough = roughness(self.anchors, found, coefficients)
-        return AnchoredState(
+        return self.made(
             following,
             sums_after,
             precision,
@@ -120,7 +122,7 @@ class AnchoredProblem:
 
     def with_memberships(self, memberships: Any) -> AnchoredState:
         """The paper's start: memberships and γ = 1; V and Z are computed before they are used."""
-        return AnchoredState(memberships, self.summed(memberships), FIRST_PRECISION)
+        return self.made(memberships, self.summed(memberships), FIRST_PRECISION)
 
     def from_embedding(self, memberships: Any, coefficients: Coefficients) -> AnchoredState:
         """The start from memberships and an embedding that is known."""
@@ -129,7 +131,7 @@ class AnchoredProblem:
     def fitted(self, memberships: Any, precision: float, embedding: Any) -> AnchoredState:
         """The start from a fit on the same nodes; the embedding follows from the memberships."""
         del embedding
-        return AnchoredState(memberships, self.summed(memberships), precision)
+        return self.made(memberships, self.summed(memberships), precision)
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ def added(parts: Sequence[Any]) -> Any:
     """The sum of numbers, arrays, or tuples of these, in their order."""
     first = parts[0]
     if not isinstance(first, tuple):
-        return sum(parts)
+        return sum(parts[1:], start=first)
     sums = [added(values) for values in zip(*parts, strict=True)]
     return type(first)(*sums) if hasattr(first, "_fields") else tuple(sums)
 
