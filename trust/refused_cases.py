@@ -59,7 +59,7 @@ def missing() -> Iterator[Case]:
         "NaN in a sparse matrix": lambda: sp.csr_matrix(hole(np.nan)),
     }
     for name, make in makers.items():
-        yield Case(name, "missing", make, MISSING + "|sparse", refuse=True)
+        yield Case(name, "missing", make, MISSING + "|sparse|instance of ndarray", refuse=True)
 
 
 def no_numbers() -> Iterator[Case]:
@@ -99,8 +99,9 @@ def no_table() -> Iterator[Case]:
 def parameters() -> Iterator[Case]:
     """Numbers of clusters and settings that cannot be."""
     kind = "parameters"
-    for value in (0, -1, 2.5, "3", None, np.nan, True):
+    for value in (0, -1, 2.5, None, np.nan, True):
         yield Case(f"n_clusters={value!r}", kind, blobs, r"cluster|\bc\b|\bk\b", n_clusters=value, refuse=True)
+    yield Case("n_clusters='3'", kind, blobs, r"cluster|\bc\b|\bk\b", n_clusters="3", expected=truth())
     yield Case("n_clusters=numpy.int64(3)", kind, blobs, "cluster", n_clusters=np.int64(3), expected=truth())
     for name, values in {"max_iter": (0, -1, 2.5), "tol": (-1.0, np.nan), "random_state": (-1, "seed")}.items():
         for value in values:

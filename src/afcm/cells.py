@@ -118,7 +118,7 @@ class Table:
 def framed(points: Floats, samples: Integers, origin: Floats) -> Frame:
     """These samples about this origin."""
     shifted = points[samples] - origin
-    scale = 1 / max(float(np.abs(shifted).max()), float(np.finfo(shifted.dtype).tiny))
+    scale = 1 / (float(np.abs(shifted).max()) or 1.0)  # all samples equal: any scale will do
     shifted *= scale
     columns = shifted.T.astype(np.float32, order="C")
     norms = np.einsum("ij,ij->j", columns, columns)

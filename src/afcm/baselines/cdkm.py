@@ -7,9 +7,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import pairwise_distances_argmin
 
-from afcm import starts
+from afcm import starts, updates
 from afcm.baselines import loops
 from afcm.baselines.base import Baseline
 from afcm.baselines.equations import Floats, Integers
@@ -143,7 +142,7 @@ class CDKM(Baseline):
 
 def nearest(points: Floats, centers: Floats) -> Integers:
     """Each row's nearest centre."""
-    return pairwise_distances_argmin(points, centers)
+    return np.asarray(updates.squared_distances(points, centers).argmin(axis=1), dtype=np.intp)
 
 
 def random_labels(n_samples: int, n_clusters: int, random: np.random.RandomState) -> Integers:

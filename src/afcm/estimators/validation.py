@@ -244,7 +244,7 @@ def check_span(X: Any) -> None:
     with np.errstate(over="ignore"):
         span = np.asarray(abs(X).max(axis=0).todense() if sp.issparse(X) else _ranges(X), dtype=np.float64)
         reach = float(np.sum(span * span))
-    if not np.isfinite(reach) or (reach == 0 and span.any()):
+    if span.any():
         check_scale(X, reach)
 
 
