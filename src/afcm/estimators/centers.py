@@ -71,11 +71,11 @@ class CenterClusterer(StreamingClusterer):
         for name in STREAM_ATTRIBUTES:
             self.__dict__.pop(name, None)
         given, X = X, entered(self, X, device=self.device)
-        masses = self._checked_masses(X, sample_weight)
+        masses, scatter = self._checked_masses(X, sample_weight)
         journal = checkpoints.journal(self, X, masses)
         random = journal.random(check_random_state(self.random_state))
         self._prepare(X, masses, random)
-        problem = self._problem(X, masses)
+        problem = self._problem(X, masses).within(scatter)
         how: dict[str, Any] = {"max_iter": self.max_iter, "tol": self._tol(X), "stop": STOP_RULES[self.stop]}
         starters = self._starters(problem, random)
         best, stopped = journal.best_run(problem, starters, key=lambda result: result.state.objective, **how)
@@ -99,7 +99,8 @@ class CenterClusterer(StreamingClusterer):
         rounding = MEMBERSHIP_ROUNDING * float(array_namespace(X).finfo(X.dtype).eps)
         return max(float(self.tol), rounding if self.stop == "memberships" else 0.0)
 
-    def _checked_masses(self, X: Any, sample_weight: Any) -> Any:
+    def _checked_masses(self, X: Any, sample_weight: Any) -> tuple[Any, float]:
+        """The masses (or None), and the total scatter."""
         weights = weights_for(X, sample_weight)
         n_distinct = validation.count_distinct(X, weights, max(self.n_clusters, 2))
         validation.check_enough_samples(self.n_clusters, X.shape[0], n_distinct)
@@ -109,8 +110,9 @@ class CenterClusterer(StreamingClusterer):
             )
         masses = None if weights is None else cast(weights, X)
         with np.errstate(over="ignore", invalid="ignore"):
-            validation.check_scale(X, total_scatter(X, masses))
-        return masses
+            scatter = total_scatter(X, masses)
+        validation.check_scale(X, scatter)
+        return masses, scatter
 
     def _problem(self, X: Any, masses: Any = None) -> CenterProblem:
         """The model for these samples, to fit or to predict."""
