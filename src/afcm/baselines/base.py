@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from afcm import updates
 from afcm.alternating import Result, either_still, run
@@ -81,7 +82,8 @@ class Baseline(SoftClusterer):
         return np.sqrt(updates.squared_distances(self._validated_new(X), self.cluster_centers_))
 
     def _validated_new(self, X: Any, *, accept_sparse: bool = False) -> Any:
-        return np.asarray(super()._validated_new(X, accept_sparse=accept_sparse), dtype=np.float64)
+        check_is_fitted(self)
+        return validated(self, X, dtype=np.float64, reset=False)  # as in the fit
 
     @property
     def _n_features_out(self) -> int:
