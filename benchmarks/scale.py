@@ -32,7 +32,7 @@ def cluster(n_workers: int, memory_limit: int = 0) -> Iterator[Any]:
     from distributed import Client, LocalCluster
 
     how = {"threads_per_worker": 1, "processes": True, "protocol": "tcp://", "host": "127.0.0.1"}
-    quiet = {"dashboard_address": None, "silence_logs": logging.CRITICAL}
+    quiet = {"dashboard_address": ":0", "silence_logs": logging.CRITICAL}
     with (
         LocalCluster(n_workers=n_workers, memory_limit=memory_limit, **how, **quiet) as started,
         Client(started) as client,

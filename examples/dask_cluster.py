@@ -36,7 +36,7 @@ def main(n_samples: int = 400_000) -> None:
     """Fit two models and write the labels, chunk by chunk."""
     with (
         tempfile.TemporaryDirectory() as folder,
-        LocalCluster(n_workers=3, threads_per_worker=1, protocol="tcp://", dashboard_address=None) as cluster,
+        LocalCluster(n_workers=3, threads_per_worker=1, protocol="tcp://", dashboard_address=":0") as cluster,
         Client(cluster) as client,
     ):
         X = samples(n_samples, Path(folder) / "X")

@@ -21,7 +21,7 @@ def cluster():
     """Scheduler and workers, which a nanny each starts again when they die."""
     distributed = pytest.importorskip("distributed", reason="the extra afcm[dask] is not installed")
     options = {"n_workers": 3, "threads_per_worker": 1, "processes": True, "protocol": "tcp://", "host": "127.0.0.1"}
-    quiet = {"dashboard_address": None, "silence_logs": logging.CRITICAL}
+    quiet = {"dashboard_address": ":0", "silence_logs": logging.CRITICAL}
     with (
         distributed.LocalCluster(**options, **quiet, memory_limit=0) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,

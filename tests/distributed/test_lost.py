@@ -39,7 +39,7 @@ def workers(address, count):
 @pytest.fixture
 def scheduler():
     """A scheduler without workers, and its client."""
-    quiet = {"dashboard_address": None, "silence_logs": logging.CRITICAL}
+    quiet = {"dashboard_address": ":0", "silence_logs": logging.CRITICAL}
     options = {"n_workers": 0, "processes": True, "protocol": "tcp://", "host": "127.0.0.1"}
     with (
         distributed.LocalCluster(**options, **quiet) as cluster,
