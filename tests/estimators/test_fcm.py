@@ -253,7 +253,7 @@ def test_a_callback_may_keep_every_state(iris):
 
 
 def test_a_fit_needs_little_more_memory_than_its_memberships():
-    X = np.random.default_rng(0).standard_normal((60_000, 8))
+    X = np.random.default_rng(0).standard_normal((150_000, 8))
     model = FCM(16, m=1.2, init=X[:16], max_iter=3)
     tracemalloc.start()
     try:

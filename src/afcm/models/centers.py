@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -18,10 +18,10 @@ from array_api_compat import array_namespace, device
 
 from afcm import updates
 from afcm.alternating import largest_change
-from afcm.backends import backend_of, dask_side, is_chunked
+from afcm.backends import backend_of, dask_side, is_chunked, is_tensor
 from afcm.backends.host import BLOCK_ROWS
 from afcm.models.passes import Look, added, joined, passing
-from afcm.threads import for_each
+from afcm.threads import for_each, one_blas_thread
 
 Precision = Any  # γ, a float; None in a model that has none
 
@@ -139,7 +139,7 @@ class CenterProblem(ABC):
         if fused:
             statistics, change = fused(centers, precision, before)
             return Look(statistics, change, getattr(fused, "partial", False))
-        return joined([self._look_at(rows, (centers, precision), before) for rows in self._blocks()])
+        return joined(self._by_blocks(lambda rows: self._look_at(rows, (centers, precision), before)))
 
     def _look_at(self, rows: slice, now: tuple[Any, Precision], before: tuple[Any, Precision] | None) -> Look:
         degrees, statistics = self.expectation(self.points[rows], self._masses(rows), *now)
@@ -157,27 +157,25 @@ class CenterProblem(ABC):
     @passing(max)
     def move(self, before: tuple[Any, Precision], after: tuple[Any, Precision]) -> float:
         """The largest change of a membership between two sets of centres and γ."""
-        changes: list[float] = []
-
-        def compare(rows: slice) -> None:
-            changes.append(largest_change(self._degrees(rows, before), self._degrees(rows, after)))
-
-        for_each(compare, self._blocks())
-        return max(changes)
+        return max(
+            self._by_blocks(lambda rows: largest_change(self._degrees(rows, before), self._degrees(rows, after)))
+        )
 
     def _look_by_blocks(self, centers: Any, precision: Precision, after: CenterState | None = None) -> Look:
         """Statistics, and the change of the memberships, which are written down."""
         before = None if after is None else self._held(after)
         target = self._page(centers)
-        self.ledger.centers, change, parts = None, 0.0, []
-        for rows in self._blocks():
+        self.ledger.centers = None
+
+        def part(rows: slice) -> Look:
             degrees, statistics = self.expectation(self.points[rows], self._masses(rows), centers, precision)
-            if before is not None:
-                change = max(change, largest_change(before[rows], degrees))
+            change = math.inf if before is None else largest_change(before[rows], degrees)
             target[rows] = degrees
-            parts.append(statistics)
+            return Look(statistics, change)
+
+        found = joined(self._by_blocks(part))
         self.ledger.values, self.ledger.centers, self.ledger.lent = target, centers, False
-        return Look(added(parts), math.inf if before is None else change)
+        return found
 
     def memberships(self, state: CenterState) -> Any:
         """U of a state (see `CenterState.memberships`)."""
@@ -225,7 +223,7 @@ class CenterProblem(ABC):
     @passing(added)
     def about(self, memberships: Any, mean: Any) -> updates.Statistics:
         """The statistics of given memberships with all centres at the mean; J plays no part."""
-        return added([self._about(rows, memberships[rows], mean) for rows in self._blocks()])
+        return added(self._by_blocks(lambda rows: self._about(rows, memberships[rows], mean)))
 
     def _about(self, rows: slice, memberships: Any, mean: Any) -> updates.Statistics:
         xp = array_namespace(self.points)
@@ -236,6 +234,20 @@ class CenterProblem(ABC):
 
     def _blocks(self) -> Iterator[slice]:
         return blocks(self.points.shape[0], backend_of(self.points).BLOCK_ROWS)
+
+    def _by_blocks(self, work: Callable[[slice], Any]) -> list[Any]:
+        """What the work gives for each block of rows, on all cores; a device has its own."""
+        parts = list(self._blocks())
+        if len(parts) == 1 or is_tensor(self.points):
+            return [work(rows) for rows in parts]
+        found: list[Any] = [None] * len(parts)
+
+        def fill(number: int) -> None:
+            found[number] = work(parts[number])
+
+        with one_blas_thread():
+            for_each(fill, range(len(parts)))
+        return found
 
     def _masses(self, rows: slice) -> Any:
         return None if self.masses is None else self.masses[rows]
@@ -275,7 +287,7 @@ class CenterProblem(ABC):
     @passing(added)
     def nearest_scatter(self, centers: Any) -> float:
         """``Σ_i m_i min_j d²_ij``, the scatter of the nearest-centre assignment."""
-        return sum(self._nearest_scatter(rows, centers) for rows in self._blocks())
+        return sum(self._by_blocks(lambda rows: self._nearest_scatter(rows, centers)))
 
     def _nearest_scatter(self, rows: slice, centers: Any) -> float:
         xp = array_namespace(self.points)
