@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ LADDERS: dict[str, list[tuple[int, ...]]] = {
     "hnswlib": [(8, 40, 32), (12, 60, 40), (16, 100, 80)],
     "pynndescent": [(6, 4, 12), (8, 5, 20), (12, 8, 30)],  # trees, rounds, candidates
 }
+MODULES = {"afcm": "numba", "faiss IVF": "faiss", "faiss HNSW": "faiss"}  # others as they are called
 PACKAGES = {
     "afcm": ["numba", "llvmlite"],
     "faiss IVF": ["faiss-cpu"],
@@ -127,6 +129,11 @@ def first_use(name):
     return float(done.stdout.split()[-1])
 
 
+def installed() -> list[str]:
+    """The libraries there are."""
+    return [name for name in LADDERS if find_spec(MODULES.get(name, name)) is not None]
+
+
 def megabytes(name: str) -> float:
     """What the packages take up on disk."""
     files = [file for package in PACKAGES[name] for file in importlib.metadata.files(package) or []]
@@ -136,7 +143,8 @@ def megabytes(name: str) -> float:
 def compare(n: int, d: int, rungs: dict[str, int]) -> None:
     """Each library's first setting with enough recall, from where it was for fewer samples."""
     print(f"\nn = {n}, d = {d}, {K} neighbours: the first setting with a recall of {ENOUGH}, or the last tried")
-    for name, ladder in LADDERS.items():
+    for name in installed():
+        ladder = LADDERS[name]
         for rung in range(rungs.get(name, 0), len(ladder)):
             seconds, recall = measure(searched, name, n, d, ladder[rung]).value
             rungs[name] = rung
