@@ -140,3 +140,23 @@ def test_samples_that_differ_only_in_the_last_chunk(blobs):
     with pytest.warns(HardMembershipsWarning):
         model = PlainAFCM(4, random_state=0, n_init=1).fit(da.from_array(X, chunks=(100, 5)))
     assert np.unique(model.labels_.compute()).size == 4
+
+
+def test_model_files_say_what_to_do_with_lazy_memberships(chunks, tmp_path):
+    from afcm import load_model, save_model
+    from afcm.modelfiles.errors import ModelFileError
+
+    model = PlainAFCM(4, random_state=0, n_init=1).fit(chunks)
+    with pytest.raises(ModelFileError, match=r"memberships_: .*Dask array.*compute"):
+        save_model(model, tmp_path / "model.afcm")
+    model.memberships_, model.labels_ = dask.compute(model.memberships_, model.labels_)
+    save_model(model, tmp_path / "model.afcm")
+    np.testing.assert_array_equal(load_model(tmp_path / "model.afcm").predict(chunks).compute(), model.labels_)
+
+
+def test_a_fit_of_chunks_can_be_pickled(chunks):
+    import pickle
+
+    model = PlainAFCM(4, random_state=0, n_init=1).fit(chunks)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.labels_.compute(), model.labels_.compute())
