@@ -127,7 +127,7 @@ def nearest_anchors(frame: cells.Frame, anchors: Floats, k: int, points: Floats,
 
 def _by_products(frame: cells.Frame, anchors: Floats, k: int, points: Floats, count: int) -> tuple[Neighbors, Floats]:
     candidates, beyond = cells.search(frame, points, None, count)
-    return neighbors._measured(anchors, points, candidates, k), beyond
+    return neighbors.measured(anchors, points, candidates, k), beyond
 
 
 def _by_loops(frame: cells.Frame, anchors: Floats, k: int, points: Floats, count: int) -> tuple[Neighbors, Floats]:

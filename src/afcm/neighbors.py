@@ -93,9 +93,9 @@ def _by_sklearn(points: Any, k: int, queries: Any) -> Neighbors:
 def _by_tree(points: Floats, k: int, queries: Floats | None) -> Neighbors:
     tree = KDTree(points)
     if queries is not None:
-        return _measured(points, queries, tree.query(queries, k=np.arange(1, k + 1), workers=-1)[1], k)
+        return measured(points, queries, tree.query(queries, k=np.arange(1, k + 1), workers=-1)[1], k)
     indices = tree.query(points, k=np.arange(1, k + 2), workers=-1)[1]
-    return _measured(points, points, without_self(indices), k)
+    return measured(points, points, without_self(indices), k)
 
 
 def without_self(indices: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -120,7 +120,7 @@ def _by_blocks(points: Floats, k: int, queries: Floats | None) -> Neighbors:
     ends = np.cumsum([rows.size for _, rows in jobs])
     with threads.one_blas_thread():
         threads.for_each(search, jobs, lambda number: tell(int(ends[number - 1]), asked.shape[0]))
-    result = _measured(points, asked, found, k)
+    result = measured(points, asked, found, k)
     farthest = result.squared[:, -1]
     doubtful = np.flatnonzero(farthest - beyond > CARELESSNESS * farthest)
     if not doubtful.size or count >= points.shape[0] - (queries is None):
@@ -138,12 +138,12 @@ def _repaired(result: Neighbors, points: Floats, queries: Floats | None, rows: N
         if queries is None:
             costs[np.arange(part.size), part] = np.inf
         best = cells.smallest(costs, k)
-        again = _measured(points, (points if queries is None else queries)[part], best, k)
+        again = measured(points, (points if queries is None else queries)[part], best, k)
         indices[part], squared[part] = again.indices, again.squared
     return replace(result, indices=indices, squared=squared)
 
 
-def _measured(points: Floats, queries: Floats, indices: NDArray[np.intp], k: int) -> Neighbors:
+def measured(points: Floats, queries: Floats, indices: NDArray[np.intp], k: int) -> Neighbors:
     """Exact float64 distances to the candidates, sorted (ties by row number), the first k kept."""
     squared = np.empty(indices.shape)
     for rows in _slices(indices.shape[0], indices.shape[1] * points.shape[1]):
