@@ -98,10 +98,10 @@ def main(sizes: tuple[int, ...] = SIZES, neighbors: bool = True) -> None:
         print(f"time grows as n^{np.polyfit(*logs, 1)[0]:.2f}, between the last two as n^{last:.2f}")
     if neighbors:
         other = measure(by_neighbors, *problem(sizes[-1]))
-        found = other.value
+        found, took = other.value, other.value["seconds"]
         print(
-            f"neighbour graph, k = {N_NEIGHBORS}, n = {sizes[-1]:,}: {found['seconds']:.1f} s, {other.megabytes:.0f} MB, "
-            f"ARI {found['ARI']:.4f}, {found['sweeps']} sweeps: {found['seconds'] / seconds[-1]:.1f} times the anchors'"
+            f"neighbour graph, k = {N_NEIGHBORS}, n = {sizes[-1]:,}: {took:.1f} s, {other.megabytes:.0f} MB, "
+            f"ARI {found['ARI']:.4f}, {found['sweeps']} sweeps: {took / seconds[-1]:.1f} times the anchors'"
         )
 
 
