@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from scipy.spatial.distance import cdist
 from sklearn.neighbors import NearestNeighbors
 
 from afcm import approximate, backends, cells, stages, threads
+from afcm.extras import usable
 
 Floats = NDArray[np.floating[Any]]
 
@@ -73,7 +73,7 @@ def is_approximate(points: Any, search: str) -> bool:
     """Will these samples be searched approximately?"""
     if search == "exact" or backends.is_tensor(points) or sp.issparse(points):
         return False
-    worth = points.shape[0] >= MANY_SAMPLES and points.shape[1] > TREE_COLUMNS and find_spec("numba") is not None
+    worth = points.shape[0] >= MANY_SAMPLES and points.shape[1] > TREE_COLUMNS and usable("numba", "fast")
     return search == "approximate" or worth
 
 

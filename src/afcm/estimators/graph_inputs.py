@@ -11,6 +11,7 @@ from afcm.estimators import validation
 from afcm.estimators.doors import entered
 from afcm.estimators.placing import GraphClusterer
 from afcm.exceptions import NoClustersWarning
+from afcm.extras import needed
 from afcm.graph import Distinct
 from afcm.neighbors import SEARCHES
 from afcm.prepared import PreparedGraph
@@ -31,7 +32,7 @@ class GraphInputs(GraphClusterer):
         validation.check_choice("kernel", self.kernel, ("sharpened", *graphs.KERNELS))
         validation.check_choice("neighbor_search", self.neighbor_search, SEARCHES)
         if self.neighbor_search == "approximate":
-            validation.check_installed("numba", "fast", "neighbor_search='approximate'")
+            needed("numba", "fast", "neighbor_search='approximate' needs", "Numba")
         validation.check_choice("affinity", self.affinity, ("nearest_neighbors", "precomputed"))
         validation.check_choice("graph", self.graph, ("neighbors", "anchors"))
         if self.n_anchors != "auto":

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Collection
-from importlib.util import find_spec
 from typing import Any, NoReturn
 
 import numpy as np
@@ -51,12 +50,6 @@ def check_choice(name: str, value: object, choices: Collection[str]) -> str:
     if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{name}={value!r} is not known; use one of {sorted(choices)}")
     return value
-
-
-def check_installed(package: str, extra: str, purpose: str) -> None:
-    """An optional package that a parameter asks for."""
-    if find_spec(package) is None:
-        raise ImportError(f"{purpose} needs {package}: pip install 'afcm[{extra}]'")
 
 
 def check_flag(name: str, value: object) -> bool:
