@@ -1,10 +1,9 @@
 import os
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from afcm.datasets.records import Archive, DatasetInfo
+from .tiny import TINY, archive, arrays
 
 REPOSITORY = Path(__file__).parents[2]
 REAL_FOLDERS = [Path(os.environ["AFCM_DATA"])] if os.environ.get("AFCM_DATA") else []
@@ -31,31 +30,16 @@ def real_folder():
 @pytest.fixture
 def tiny():
     """A registry line for six samples with three columns, the first of which is no feature."""
-    return DatasetInfo(
-        name="tiny",
-        paper_name="Tiny",
-        n_samples=6,
-        n_features=2,
-        n_clusters=3,
-        paper_shape=(6, 3),
-        source="https://example.org/tiny",
-        license="none",
-        archive=Archive(file="tiny.npz", skip_columns=1, extras=("scale", "missing")),
-    )
+    return TINY
 
 
 @pytest.fixture
 def tiny_arrays():
-    return {
-        "X": np.arange(18, dtype=np.int16).reshape(6, 3),
-        "y": np.array([5, 5, 2, 2, 9, 9], dtype=np.int8),
-        "scale": np.array(2.0),
-        "missing": np.array([[3, 1]], dtype=np.int16),
-    }
+    return arrays()
 
 
 @pytest.fixture
-def tiny_file(tmp_path, tiny, tiny_arrays):
-    path = tmp_path / tiny.archive.file
-    np.savez_compressed(path, **tiny_arrays)
+def tiny_file(tmp_path):
+    path = tmp_path / TINY.archive.file
+    path.write_bytes(archive())
     return path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import pickle
 
@@ -9,6 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from sklearn.datasets import load_iris
+
+from ..damage import rezipped
 
 SPECIES = ("setosa", "versicolor", "virginica")
 NAMES = ("sepal length", "sepal width", "petal length", "petal width")
@@ -78,5 +81,12 @@ BROKEN: dict[str, tuple[bytes, list[str]]] = {
     "names.npz": (npz_bytes(A=np.ones((3, 2)), B=np.ones(3)), ["A, B", "call the samples X"]),
     "bomb.npz": (npz_bytes(X=np.zeros((4_000_000, 2))), ["would grow"]),
     "junk.npz": (b"PK\x03\x04junk", ["junk.npz", "npz"]),
+    "not-an-array.npz": (rezipped({"X": b"plain bytes"}), ["no array"]),
+    "bracket.npy": (b"\x93NUMPY\x01\x00" + bytes([20, 0]) + b"{'descr': ('<f8',   ", ["bracket.npy", "npy"]),
+    "thrift.parquet": (b"PAR1" + b"\xff" * 80 + b"\x28\x00\x00\x00PAR1", ["thrift.parquet", "parquet"]),
+    "names.parquet": (parquet_bytes().replace(b"species", b"\xff\xfe\xfdcies"), ["names.parquet", "parquet"]),
+    "values.parquet": (parquet_bytes().replace(b"setosa", b"\xff\xfe\xfdosa"), ["values.parquet", "parquet"]),
+    "damaged.csv.gz": (gzip.compress(csv_bytes())[:-400], ["damaged.csv.gz", "csv"]),
+    "bytes.csv": (b"a,b\n1,2\n\xff\xfe3\n4,5\n", ["row 2 has 1 fields"]),
     "table.xyz": (b"a,b\n1,2\n", ["'xyz'", "--format"]),
 }

@@ -86,3 +86,9 @@ def test_columns_of_one_value_may_be_predicted():
     assert choose_columns(table, ["a", "b"], constant=True).names == ["a", "b"]
     with pytest.raises(TableError, match="column 'b' has no value at all"):
         choose_columns(table, ["b"])
+
+
+def test_integers_beyond_what_a_float_holds_are_rounded():
+    table = pa.table({"a": [2**53 + 1, 5, 2**62 + 3], "b": [1.0, 2.0, 4.0]})
+    assert choose_columns(table).names == ["a", "b"]
+    np.testing.assert_array_equal(matrix(table, ["a"])[:, 0], [2.0**53, 5.0, 2.0**62])

@@ -122,7 +122,7 @@ def check_values(table: pa.Table, name: str, constant: bool) -> None:
     """Finite, not too large, more than one of them (unless ``constant``)."""
     column = table[name]
     if not pa.types.is_floating(column.type):
-        column = column.cast(pa.float64())
+        column = column.cast(pa.float64(), safe=False)  # integers beyond 2^53 are rounded
     extremes = pc.min_max(column).as_py()
     low, high = extremes["min"], extremes["max"]
     if low is None and constant:
@@ -156,7 +156,7 @@ def matrix(table: pa.Table, names: Sequence[str]) -> NDArray[np.float64]:
     for j, name in enumerate(names):
         start = 0
         for chunk in table[name].chunks:
-            X[start : start + len(chunk), j] = chunk.cast(pa.float64()).to_numpy(zero_copy_only=False)
+            X[start : start + len(chunk), j] = chunk.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
             start += len(chunk)
     return X
 

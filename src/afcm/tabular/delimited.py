@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -171,14 +171,21 @@ def check_rows(source: Any, name: str, layout: Layout, delimiter: str) -> None:
         broken.append(row)
         return "skip"
 
-    parsed(source, layout, delimiter, on_broken_row=note)
+    # pyarrow gives the row as text, which fails, on the terminal, for bytes that are none; as Latin-1 all are.
+    safe = replace(layout, encoding="latin-1") if layout.encoding == "utf-8" else layout
+    parsed(source, safe, delimiter, on_broken_row=note)
     if broken:
         row, before = broken[0], 0 if layout.header is False else 1
         raise TableError(
             f"{name}: row {row.number - before} has {row.actual_columns} fields where the "
             f"{'first row' if layout.header is False else 'header'} has {row.expected_columns} "
-            f"({row.text[:60]!r}); repair the row, or give the right --delimiter"
+            f"({as_given(row.text, safe, layout)[:60]!r}); repair the row, or give the right --delimiter"
         )
+
+
+def as_given(text: str, read: Layout, layout: Layout) -> str:
+    """Text that was read in one encoding, in that of the file."""
+    return text.encode(read.encoding).decode(layout.encoding, errors="replace")
 
 
 def checked_text(table: pa.Table, name: str, layout: Layout) -> pa.Table:

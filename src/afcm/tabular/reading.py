@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sys
-import zipfile
-import zlib
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -23,8 +21,6 @@ STANDARD_INPUT = "-"
 COMPRESSED = (".gz", ".bz2", ".zst", ".lz4")
 # An archive that says it holds more than this many times its own size is not read.
 MOST_INFLATED = 1000
-# What NumPy raises for a file that is none of its own.
-UNREADABLE = (ValueError, OSError, EOFError, KeyError, AttributeError, zipfile.BadZipFile, zlib.error)
 
 
 def read_table(source: str | Path, *, format: str | None = None, layout: Layout | None = None) -> pa.Table:
@@ -42,9 +38,11 @@ def read_table(source: str | Path, *, format: str | None = None, layout: Layout 
     content, read = opened(source), reader(source, format)
     try:
         table = read(Opened(content, name, layout or Layout()))
-    except (pa.ArrowException, EOFError) as error:
+        check_names(table, name)
+    except TableError:
+        raise
+    except Exception as error:  # NumPy, zipfile, zlib and pyarrow have a dozen kinds for a damaged file
         raise unreadable(name, format_of(source, format), error) from error
-    check_names(table, name)
     if table.num_rows == 0:
         raise TableError(f"{name} has no rows (columns: {listed(table.column_names)}); give at least two samples")
     return table
@@ -109,18 +107,15 @@ def read_parquet(file: Opened) -> pa.Table:
     """Parquet; the file's own names and types."""
     import pyarrow.parquet as pq
 
-    return pq.read_table(file.again())
+    table = pq.read_table(file.again())
+    table.validate(full=True)  # text that is none would fail wherever it is first shown
+    return table
 
 
 def read_npy(file: Opened) -> pa.Table:
     """One array of samples as rows; columns are called x0, x1, …"""
-    try:
-        mapped = isinstance(file.content, Path)
-        array = np.load(
-            file.content if mapped else file.stream(), allow_pickle=False, mmap_mode="r" if mapped else None
-        )
-    except UNREADABLE as error:
-        raise unreadable(file.name, "npy", error) from error
+    mapped = isinstance(file.content, Path)
+    array = np.load(file.content if mapped else file.stream(), allow_pickle=False, mmap_mode="r" if mapped else None)
     if not isinstance(array, np.ndarray):
         raise TableError(f"{file.name} is an archive of arrays, not one array; name it .npz")
     return from_array(array, file.name)
@@ -128,14 +123,11 @@ def read_npy(file: Opened) -> pa.Table:
 
 def read_npz(file: Opened) -> pa.Table:
     """The array ``X`` of an archive, or its only one."""
-    try:
-        with file.stream() as stream, np.load(stream, allow_pickle=False) as arrays:
-            check_inflation(arrays.zip, file.name)
-            array = arrays[chosen_array(arrays.files, file.name)]
-    except TableError:
-        raise
-    except UNREADABLE as error:
-        raise unreadable(file.name, "npz", error) from error
+    with file.stream() as stream, np.load(stream, allow_pickle=False) as arrays:
+        check_inflation(arrays.zip, file.name)
+        array = arrays[chosen_array(arrays.files, file.name)]
+    if not isinstance(array, np.ndarray):
+        raise TableError(f"{file.name} holds something that is no array; save it again with numpy.savez")
     return from_array(array, file.name)
 
 
