@@ -3,7 +3,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help venv peers trust demo test lint bench study reproduce clean
+.PHONY: help venv peers trust mutation fuzz lowest audit coverage demo test lint bench study reproduce clean
 
 help:            ## Show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
@@ -30,6 +30,26 @@ peers:  ## Install fuzzy-c-means and soft-clustering beside, for what compares w
 trust: $(VENV)/.test-stamp  ## Bad input and faults, ours and the peers': the tables of docs/trust.md (about ten minutes)
 	$(BIN)/python -m trust $(ARGS)
 
+mutation: $(VENV)/.test-stamp  ## Do the tests notice small mistakes in updates and graph? (about fifteen minutes the first time)
+	$(BIN)/python -m trust.mutation $(ARGS)
+
+fuzz: $(VENV)/.test-stamp  ## A hundred thousand damaged files for every reader (about fifteen minutes; ARGS="--seed 1" for others)
+	$(BIN)/python -m trust.fuzzing $(ARGS)
+
+lowest: $(VENV)/.test-stamp  ## The tests with the lowest versions that pyproject.toml promises, in an environment of their own
+	$(PYTHON) -m venv $(VENV)-lowest
+	$(BIN)/python -m trust.lowest test dask > $(VENV)-lowest/pins.txt
+	$(VENV)-lowest/bin/python -m pip install --quiet --disable-pip-version-check -r $(VENV)-lowest/pins.txt
+	$(VENV)-lowest/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
+	$(BIN)/python -m trust.habits lowest --python $(VENV)-lowest/bin/python
+
+audit: $(VENV)/.audit-stamp  ## Known weaknesses of the installed packages (asks the network)
+	$(BIN)/python -m trust.habits audit
+
+coverage: $(VENV)/.coverage-stamp $(VENV)/.test-stamp  ## The lines that the tests run
+	$(BIN)/python -m coverage run -m pytest -q
+	$(BIN)/python -m trust.habits coverage
+
 demo: $(VENV)/.demo-stamp  ## Fit k-means, PlainAFCM and AFCM on the toys and Iris; writes out/demo.png and out/report.html
 	$(BIN)/python -m afcm.demo --out out
 
@@ -53,4 +73,4 @@ reproduce: $(VENV)/.reproduce-stamp  ## The paper's tables and figures beside ou
 	$(BIN)/afcm reproduce --data $(DATA) --out docs/reproduction $(ARGS)
 
 clean:           ## Remove the virtual environment and outputs
-	rm -rf $(VENV) $(VENV)-peers out .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-peers $(VENV)-lowest out .pytest_cache .mypy_cache .ruff_cache .hypothesis

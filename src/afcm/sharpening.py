@@ -71,4 +71,4 @@ def _coherence(left: Floats, right: Floats, fewest: int) -> Floats:
     lengths = xp.sqrt(xp.cumulative_sum(left**2, axis=1)[:, fewest - 1 :])
     lengths *= xp.sqrt(xp.cumulative_sum(right**2, axis=1)[:, fewest - 1 :])
     cosines = ratio(dots, lengths, xp.zeros_like(dots))
-    return xp.mean(xp.clip(cosines, 0, 1) ** SHARPNESS, axis=1)
+    return xp.mean(xp.clip(cosines, 0.0, 1.0) ** SHARPNESS, axis=1)

@@ -25,7 +25,9 @@ def working(console: Console, what: str) -> Iterator[Stages]:
         TextColumn("left:"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+    # Some versions of rich end even a progress bar that is not shown with an empty line.
+    seen = console if console.is_terminal else Console(quiet=True)
+    with Progress(*columns, console=seen, transient=True, disable=not console.is_terminal) as progress:
         yield Stages(progress, progress.add_task(what, total=None))
 
 
