@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from afcm import graph, neighbors
 
 from .strategies import affinities, quick
+from .test_updates import Foreign
 
 
 def build(points, k, kernel, bandwidth=2.0, masses=None):
@@ -167,3 +168,126 @@ def test_agreed_weights_are_their_formula(case):
     found = graph.agreed(sp.csr_array(directed)).toarray()
     np.testing.assert_allclose(found, ((np.sqrt(directed) + np.sqrt(directed.T)) / 2) ** 2, rtol=1e-12)
     np.testing.assert_array_equal(found, found.T)
+
+
+def test_neighbor_lists_of_new_samples_take_the_scales_of_the_nodes():
+    found = neighbors.Neighbors(np.array([[2, 0, 1]]), np.array([[1.0, 4.0, 9.0]]))
+    lists = graph.neighbor_lists(found, 2, 1.0, scales=np.array([5.0, 6.0, 7.0]))
+    np.testing.assert_array_equal(lists.their_scale, [[7.0, 5.0]])
+    np.testing.assert_array_equal(lists.own_scale, [2.0])
+    np.testing.assert_array_equal(lists.beyond, [9.0])
+    np.testing.assert_array_equal(lists.squared, [[1.0, 4.0]])
+
+
+@quick
+@given(st.integers(0, 10**6), st.sampled_from(sorted(graph.KERNELS)), st.booleans())
+def test_the_whole_way_is_its_steps(seed, kernel, weighted):
+    rng = np.random.default_rng(seed)
+    points = rng.standard_normal((12, 2))
+    masses = rng.integers(1, 4, size=12).astype(float) if weighted else None
+    found = neighbors.nearest(points, 4)
+    whole = graph.neighbor_graph(found, 3, kernel=kernel, masses=masses)
+    steps, weights = build(points, 3, kernel, bandwidth=1.0, masses=masses)
+    np.testing.assert_array_equal(whole.affinity.toarray(), steps.affinity.toarray())
+    np.testing.assert_array_equal(whole.degrees, steps.degrees)
+    np.testing.assert_array_equal(graph.neighbor_weights(found, 3, kernel=kernel).toarray(), weights.toarray())
+    np.testing.assert_array_equal(whole.volumes, steps.degrees * (1 if masses is None else masses))
+    assert whole.operator is whole.operator
+    wide = graph.neighbor_graph(found, 3, kernel="gaussian", bandwidth=9.0)
+    assert (wide.affinity.toarray() != build(points, 3, "gaussian", bandwidth=1.0)[0].affinity.toarray()).any()
+
+
+def test_a_bandwidth_that_is_too_small_names_a_better_one():
+    found = neighbors.Neighbors(np.array([[1, 2], [0, 2], [1, 0]]), np.array([[4.0, 9.0], [4.0, 9.0], [9.0, 25.0]]))
+    with pytest.raises(ValueError, match=r"bandwidth=0.001 .* every similarity is 0; use about 3, or kernel='local'"):
+        graph.neighbor_graph(found, 2, kernel="gaussian", bandwidth=1e-3)
+
+
+def test_degrees_of_single_precision_weights_are_double():
+    weights = sp.csr_array(np.array([[0, 1 / 3], [1 / 3, 0]], dtype=np.float32))
+    for masses in (None, np.ones(2)):
+        built = graph.normalised(weights, masses)
+        assert built.degrees.dtype == built.affinity.dtype == np.float64
+        np.testing.assert_array_equal(built.degrees, np.float64(np.float32(1 / 3)))
+
+
+def test_full_rows_of_similarities_are_left_alone():
+    weights = sp.csr_array(np.array([[0.0, 0.1], [0.2, 0.3]]))
+    assert graph.without_empty_rows(weights) is weights
+    assert graph.without_empty_rows(sp.csr_array(-np.eye(2))).toarray().min() == 1
+
+
+def test_samples_that_are_not_merged_keep_their_order_and_weights():
+    points = np.array([[3.0], [1.0], [1.0], [2.0]])
+    rows, masses, inverse = graph.distinct(points, merge=False)
+    np.testing.assert_array_equal(rows, np.arange(4))
+    assert (masses, inverse) == (None, slice(None))
+    rows, masses, inverse = graph.distinct(points, np.array([2.0, 0.0, 0.5, 1.0]), merge=False)
+    np.testing.assert_array_equal(rows, [0, 2, 3])
+    np.testing.assert_array_equal(masses, [2.0, 0.5, 1.0])
+    np.testing.assert_array_equal(inverse, [0, -1, 1, 2])
+    assert masses.dtype == np.float64
+
+
+def test_weights_alone_order_the_samples_by_content():
+    points = np.array([[3.0], [1.0], [2.0]])
+    rows, masses, inverse = graph.distinct(points, np.array([1.0, 1.0, 1.0]))
+    np.testing.assert_array_equal(points[rows][inverse], points)
+    np.testing.assert_array_equal(masses, np.ones(3))
+    again = graph.distinct(points[::-1], np.ones(3))
+    np.testing.assert_array_equal(points[::-1][again.rows], points[rows])
+
+
+class OnDevice(np.ndarray):
+    """Stands for a tensor."""
+
+
+@pytest.mark.parametrize("equal", [True, False])
+@pytest.mark.parametrize("weights", [None, np.array([1.0, 2.0, 0.0])])
+def test_duplicates_of_tensors_are_sorted_out_on_the_host(equal, weights, monkeypatch):
+    points = np.array([[1.0], [2.0], [1.0 if equal else 3.0]])
+    monkeypatch.setattr(graph, "is_tensor", lambda array: isinstance(array, OnDevice))
+    monkeypatch.setattr(graph, "to_host", lambda array: array.view(np.ndarray))
+    monkeypatch.setattr(graph, "like", lambda array, place: array if array is None else array.view(type(place)))
+    monkeypatch.setattr(graph, "backend_of", lambda array: type("Backend", (), {"any_equal_rows": lambda _: equal}))
+    for merge in (True, False):
+        rows, masses, inverse = graph.distinct(points.view(OnDevice), weights, merge=merge)
+        expected = graph.distinct(points, weights, merge=merge)
+        np.testing.assert_array_equal(rows, expected.rows)
+        assert isinstance(masses, OnDevice) == (expected.masses is not None)
+        np.testing.assert_array_equal(np.arange(3)[inverse], np.arange(3)[expected.inverse])
+        if masses is not None:
+            np.testing.assert_array_equal(masses, expected.masses)
+
+
+def test_row_keys_tell_rows_apart_by_values_and_places():
+    rng = np.random.default_rng(0)
+    for dtype in (np.float64, np.float32):
+        table = rng.integers(-2, 3, size=(4000, 8)).astype(dtype)
+        table = np.unique(table, axis=0)
+        assert np.unique(graph.row_keys(table)).size == len(table)
+        assert graph.row_keys(table).dtype == np.uint64
+    rows = np.array([[0.0, 1.0], [1.0, 0.0], [-0.0, 1.0], [0.0, 0.0], [1.0, 1.0], [2.0, 2.0]])
+    keys = graph.row_keys(rows)
+    assert keys[0] == keys[2]
+    assert np.unique(keys).size == 5
+
+
+def test_sparse_rows_are_compared_by_value_and_not_changed():
+    """Explicit zeros, entries in two parts and columns in another order are the same row."""
+    offsets = np.array([0, 2, 5, 8, 9])
+    columns = np.array([0, 2, 2, 0, 1, 0, 2, 0, 1])
+    values = np.array([1.0, 5.0, 5.0, 1.0, 0.0, 0.5, 5.0, 0.5, 1.0])
+    matrix = sp.csr_array((values, columns, offsets), shape=(4, 3))
+    before = matrix.copy()
+    rows, masses, inverse = graph.distinct(matrix)
+    assert rows.size == 2
+    np.testing.assert_array_equal(np.sort(masses), [1, 3])
+    assert inverse[0] == inverse[1] == inverse[2] != inverse[3]
+    for part in ("data", "indices", "indptr"):
+        np.testing.assert_array_equal(getattr(matrix, part), getattr(before, part))
+
+
+def test_ratios_of_arrays_of_two_libraries_are_refused():
+    with pytest.raises(TypeError, match=r"[Mm]ultiple namespaces"):
+        graph.ratio(np.ones(2), Foreign(), np.ones(2))

@@ -186,3 +186,89 @@ def test_a_mass_of_two_is_a_sample_twice(problem):
 
 def test_softmax_neither_overflows_nor_loses_ties():
     np.testing.assert_allclose(updates.softmax(np.array([[1e308, 1e308], [-1e308, 0.0]])), [[0.5, 0.5], [0.0, 1.0]])
+
+
+@quick
+@given(st.integers(0, 2**32 - 1), st.sampled_from([1e-5, 1.0, 1e5]), st.booleans())
+def test_near_centers_distances_keep_their_digits_and_on_them_they_are_zero(seed, unit, shifted):
+    rng = np.random.default_rng(seed)
+    centers = unit * rng.standard_normal((3, 2))
+    away = 10.0 ** rng.uniform(-6, 0, size=(120, 1)) * rng.standard_normal((120, 2))
+    points = centers[rng.integers(3, size=120)] + unit * away
+    about = points - centers.mean(axis=0) if shifted else None
+    direct = ((points[:, None] - centers[None]) ** 2).sum(axis=2)
+    np.testing.assert_allclose(updates.squared_distances(points, centers, about), direct, rtol=1.5e-9)
+    assert (np.diag(updates.squared_distances(centers, centers)) == 0).all()
+
+
+class Foreign:
+    """An array of some other library, and that library."""
+
+    __name__ = "foreign"
+
+    def __array_namespace__(self, api_version=None):
+        return self
+
+
+@pytest.mark.parametrize(
+    "mixed",
+    [
+        updates.squared_distances,
+        updates.centers,
+        updates.roughness,
+        lambda ours, theirs: updates.expectation(ours, theirs, 1.0),
+    ],
+)
+def test_arrays_of_two_libraries_are_refused(mixed):
+    with pytest.raises(TypeError, match=r"[Mm]ultiple namespaces"):
+        mixed(np.ones((2, 2)), Foreign())
+
+
+@quick
+@given(problems())
+def test_statistics_about_one_point_and_of_scaled_masses(problem):
+    points, start, masses, rng = problem
+    centers, reference = updates.centers(points, start, masses), rng.standard_normal(points.shape[1])
+    memberships, found = updates.expectation(points, centers, 0.3, masses)
+    shares = updates.weighted(memberships, masses)
+    moved = updates.recentered(found, centers, reference)
+    away = points - reference
+    size = 1 + np.sum(away**2)
+    np.testing.assert_allclose(moved.totals, shares.sum(axis=0))
+    np.testing.assert_allclose(moved.moments, shares.T @ away, atol=1e-9 * size)
+    assert float(moved.scatter) == pytest.approx(np.sum(shares * (away**2).sum(axis=1)[:, None]), abs=1e-8 * size)
+    assert moved.free_energy == found.free_energy
+    twice = updates.expectation(points, centers, 0.3, np.full(len(points), 3.0) * (1 if masses is None else masses))[1]
+    for scaled, expected in zip(updates.scaled_statistics(found, 3.0), twice, strict=True):
+        np.testing.assert_allclose(scaled, expected, rtol=1e-9, atol=1e-9 * size)
+
+
+def test_the_constants_are_what_the_docs_say():
+    """A cluster of less than 1e-12 is empty; the cap takes 1e-8 of the scatter."""
+    np.testing.assert_allclose(updates.inverse_totals(np.array([1e-13, 1e-11, 0.5])), [0, 1e11, 2])
+    np.testing.assert_allclose(updates.centers(np.array([[0.0], [4.0]]), np.array([[1, 1e-11], [1, 0.0]]))[1], 0)
+    np.testing.assert_allclose(updates.centers(np.array([[0.0], [4.0]]), np.array([[1, 1e-13], [1, 0.0]]))[1], 2)
+    assert updates.largest_precision(total_scatter=2.0, mass=10.0, dimension=4) == pytest.approx(1e9)
+    assert updates.precision(0.5, 10.0, 4, np.inf) == 40.0
+
+
+def test_the_scatter_about_moved_centers_is_never_negative():
+    assert updates.moved_scatter(1.0, np.array([[2.0]]), np.array([1.0])) == 0.0
+    assert updates.moved_scatter(5.0, np.array([[2.0], [1.0]]), np.array([4.0, 0.0])) == 4.0
+
+
+def test_masses_of_the_membership_factor_are_roots():
+    factor = updates.membership_factor(np.array([[1.0], [1.0]]), np.array([4.0, 12.0]))
+    np.testing.assert_allclose(factor, [[0.5], [np.sqrt(0.75)]])
+
+
+def test_softmax_of_far_apart_scores():
+    np.testing.assert_allclose(updates.softmax(np.array([[-1e4, -1e4 + np.log(3)]])), [[0.25, 0.75]])
+    np.testing.assert_allclose(updates.free_energies(np.array([[1e4, 1e4 + 1]]), 2.0), [2e4 - np.log1p(np.exp(-2))])
+
+
+def test_an_empty_cluster_without_a_center_goes_to_the_mean_of_all_samples():
+    points, masses = np.array([[0.0, 1.0], [4.0, 3.0], [2.0, 8.0]]), np.array([1.0, 2.0, 5.0])
+    memberships = np.array([[0.5, 0.5, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+    np.testing.assert_allclose(updates.centers(points, memberships)[2], points.mean(axis=0))
+    np.testing.assert_allclose(updates.centers(points, memberships, masses)[2], np.average(points, 0, masses))
