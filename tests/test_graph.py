@@ -291,3 +291,9 @@ def test_sparse_rows_are_compared_by_value_and_not_changed():
 def test_ratios_of_arrays_of_two_libraries_are_refused():
     with pytest.raises(TypeError, match=r"[Mm]ultiple namespaces"):
         graph.ratio(np.ones(2), Foreign(), np.ones(2))
+
+
+def test_the_local_kernel_without_a_scale():
+    near = np.array([[0.0, 0.25, 4.0]])
+    lists = graph.Lists(near, np.array([4.0]), np.array([1.0]), np.zeros((1, 3)), 1.0)
+    np.testing.assert_array_equal(graph.local(lists), [[1.0, 0.0, 0.0]])

@@ -57,9 +57,12 @@ def audit(python: str) -> dict[str, Any]:
         packages = json.loads(done.stdout)["dependencies"]
     except ValueError:
         last = (done.stderr.strip().splitlines() or ["no message"])[-1]
-        return {"reached": False, "said": last.split(":")[0][:120]}
-    weak = {package["name"]: [fault["id"] for fault in package.get("vulns", [])] for package in packages}
-    return {"reached": True, "packages": len(weak), "weak": {name: ids for name, ids in weak.items() if ids}}
+        return {"known": 0, "unknown": 0, "weak": {}, "said": last.split(":")[0][:120]}
+    # pip-audit calls a package that its service does not know skipped, and an audit of nothing but such a success.
+    known = [package for package in packages if "vulns" in package]
+    weak = {package["name"]: [fault["id"] for fault in package["vulns"]] for package in known if package["vulns"]}
+    said = "the advisory service could not be reached, or knows none of the packages"
+    return {"known": len(known), "unknown": len(packages) - len(known), "weak": weak, "said": said}
 
 
 def told_lowest(found: dict[str, Any]) -> list[str]:
@@ -82,10 +85,11 @@ def told_coverage(found: dict[str, Any]) -> list[str]:
 
 def told_audit(found: dict[str, Any]) -> list[str]:
     """In words."""
-    if not found["reached"]:
-        return [f"`make audit`: nothing was audited, as pip-audit could not ask for advisories ({found['said']})."]
+    if not found["known"]:
+        return [f"`make audit`: nothing was audited where this page was made ({found['said']}); run it with a network."]
     weak = ", ".join(f"{name} ({', '.join(ids)})" for name, ids in found["weak"].items()) or "none"
-    return [f"`make audit`: {found['packages']} installed packages, known weaknesses: {weak}."]
+    unknown = f" ({found['unknown']} more are not known to the service)" if found["unknown"] else ""
+    return [f"`make audit`: {found['known']} installed packages{unknown}, known weaknesses: {weak}."]
 
 
 HABITS: dict[str, tuple[Callable[[str], Any], Callable[[Any], list[str]]]] = {

@@ -82,6 +82,8 @@ BROKEN: dict[str, tuple[bytes, list[str]]] = {
     "bomb.npz": (npz_bytes(X=np.zeros((4_000_000, 2))), ["would grow"]),
     "junk.npz": (b"PK\x03\x04junk", ["junk.npz", "npz"]),
     "not-an-array.npz": (rezipped({"X": b"plain bytes"}), ["no array"]),
+    "archive.npy": (npz_bytes(X=np.ones((3, 2))), ["archive of arrays", ".npz"]),
+    "almost.npy": (b"PK\x03\x04" + npy_bytes(np.ones((3, 2)))[4:], ["archive of arrays", ".npz"]),
     "bracket.npy": (b"\x93NUMPY\x01\x00" + bytes([20, 0]) + b"{'descr': ('<f8',   ", ["bracket.npy", "npy"]),
     "thrift.parquet": (b"PAR1" + b"\xff" * 80 + b"\x28\x00\x00\x00PAR1", ["thrift.parquet", "parquet"]),
     "names.parquet": (parquet_bytes().replace(b"species", b"\xff\xfe\xfdcies"), ["names.parquet", "parquet"]),

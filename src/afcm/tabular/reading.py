@@ -21,6 +21,8 @@ STANDARD_INPUT = "-"
 COMPRESSED = (".gz", ".bz2", ".zst", ".lz4")
 # An archive that says it holds more than this many times its own size is not read.
 MOST_INFLATED = 1000
+# How a zip file begins, with and without entries.
+ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 
 
 def read_table(source: str | Path, *, format: str | None = None, layout: Layout | None = None) -> pa.Table:
@@ -114,10 +116,12 @@ def read_parquet(file: Opened) -> pa.Table:
 
 def read_npy(file: Opened) -> pa.Table:
     """One array of samples as rows; columns are called x0, x1, …"""
-    mapped = isinstance(file.content, Path)
-    array = np.load(file.content if mapped else file.stream(), allow_pickle=False, mmap_mode="r" if mapped else None)
-    if not isinstance(array, np.ndarray):
-        raise TableError(f"{file.name} is an archive of arrays, not one array; name it .npz")
+    with file.stream() as stream:
+        if stream.read(4) in ZIP:  # NumPy would leave it open
+            raise TableError(f"{file.name} is an archive of arrays, not one array; name it .npz")
+        stream.seek(0)
+        mapped = isinstance(file.content, Path)
+        array = np.load(file.content if mapped else stream, allow_pickle=False, mmap_mode="r" if mapped else None)
     return from_array(array, file.name)
 
 
