@@ -210,7 +210,7 @@ def test_a_graph_is_built_once_for_all_its_fits(path, monkeypatch):
     built, searched, solved = [], [], []
     prepare, nearest, basis = AFCM.prepare, neighbors.nearest, eigenbasis.EigenBasis.of
     monkeypatch.setattr(AFCM, "prepare", lambda self, X: built.append(self.n_neighbors) or prepare(self, X))
-    monkeypatch.setattr(neighbors, "nearest", lambda *given: searched.append(given[1]) or nearest(*given))
+    monkeypatch.setattr(neighbors, "nearest", lambda *given, **how: searched.append(given[1]) or nearest(*given, **how))
     monkeypatch.setattr(eigenbasis.EigenBasis, "of", lambda graph: solved.append(graph.shape) or basis(graph))
     trace = Method("AFCM", "AFCM-trace", {"n_neighbors": [5], "graph_weight": [1e4]})
     ablations = (Method("Ablation-1", "Ablation-1", {"n_neighbors": [5, 3]}),)
