@@ -297,3 +297,11 @@ def test_the_local_kernel_without_a_scale():
     near = np.array([[0.0, 0.25, 4.0]])
     lists = graph.Lists(near, np.array([4.0]), np.array([1.0]), np.zeros((1, 3)), 1.0)
     np.testing.assert_array_equal(graph.local(lists), [[1.0, 0.0, 0.0]])
+
+
+def test_kernels_go_by_their_names():
+    assert graph.KERNELS == {name: getattr(graph, name) for name in ("adaptive", "local", "gaussian", "binary")}
+
+
+def test_isolated_nodes_are_scaled_by_zero():
+    np.testing.assert_array_equal(graph.inverse_sqrt(np.array([0.0, 4.0, 0.25])), [0.0, 0.5, 2.0])
