@@ -300,8 +300,17 @@ def test_the_local_kernel_without_a_scale():
 
 
 def test_kernels_go_by_their_names():
-    assert graph.KERNELS == {name: getattr(graph, name) for name in ("adaptive", "local", "gaussian", "binary")}
+    named = {name: getattr(graph, name) for name in ("adaptive", "local", "gaussian", "binary")}
+    assert named == graph.KERNELS
 
 
 def test_isolated_nodes_are_scaled_by_zero():
     np.testing.assert_array_equal(graph.inverse_sqrt(np.array([0.0, 4.0, 0.25])), [0.0, 0.5, 2.0])
+
+
+def test_rows_whose_keys_collide_are_told_apart_to_the_last_digit(monkeypatch):
+    points = np.array([[0.0], [1e-20], [-0.0]])
+    monkeypatch.setattr(graph, "row_keys", lambda table: np.zeros(len(table), dtype=np.uint64))
+    rows, masses, inverse = graph.distinct(points)
+    np.testing.assert_array_equal(points[rows][inverse], points)
+    np.testing.assert_array_equal(masses, [2.0, 1.0])

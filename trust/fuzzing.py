@@ -225,9 +225,9 @@ def report(readers: list[Reader]) -> tuple[str, int]:
 
 
 def main() -> None:
-    """``python -m trust.fuzzing [--cases 105000] [--seed 0] [--only text packed]``."""
+    """``python -m trust.fuzzing [--cases 120000] [--seed 0] [--only text packed]``."""
     parser = argparse.ArgumentParser(description="damaged files for every reader")
-    parser.add_argument("--cases", type=int, default=105_000, help="of all readers together")
+    parser.add_argument("--cases", type=int, default=120_000, help="of all readers together")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", nargs="+", choices=[reader.key for reader in READERS])
     given_ = parser.parse_args()
