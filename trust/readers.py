@@ -112,7 +112,7 @@ class Stop:
 
 
 def read_checkpoint(path: Path, _name: str) -> bool:
-    """The file and the state in it, as a fit reads them."""
+    """The file itself; a fit that goes on from what it holds is not tried here."""
     return accepted(path, lambda: files.read(path), CheckpointError)
 
 
