@@ -67,7 +67,7 @@ FAULTS = (
         ),
     ),
     Fault(
-        "disk full: model, page, data, checkpoint",
+        "disk full: model, data, checkpoint",
         "the old file stays, nothing beside it; the error names the file (a checkpoint: a warning, the fit goes on)",
         (
             "tests/modelfiles/test_limits.py::test_a_disk_that_is_full",
@@ -124,7 +124,7 @@ FAULTS = (
         ),
     ),
     Fault(
-        "matplotlib, Jinja2 or PyTorch too old",
+        "matplotlib too old (Jinja2 and PyTorch pass the same check)",
         "an error with both versions and the way out",
         ("tests/test_faults.py::test_packages_that_are_too_old_are_said_with_both_versions",),
     ),
