@@ -5,7 +5,8 @@ from __future__ import annotations
 import importlib
 import sys
 
-NAMES = ("eigen", "spectral", "fcm", "cdkm", "table", "gpu", "sweep", "neighbors", "million", "imports", "scale", "anchors")
+NAMES = ("eigen", "spectral", "fcm", "cdkm", "table", "gpu", "sweep")
+NAMES += ("neighbors", "million", "imports", "anchors", "scale")
 
 
 def main(arguments: list[str]) -> int:
