@@ -27,7 +27,7 @@ peers:  ## Install fuzzy-c-means and soft-clustering beside, for what compares w
 	$(PYTHON) -m venv $(VENV)-peers
 	$(PEERS) -m pip install --quiet --disable-pip-version-check fuzzy-c-means soft-clustering pandas
 
-trust: $(VENV)/.test-stamp  ## Bad input and faults, ours and the peers': the tables of docs/trust.md (about ten minutes)
+trust: $(VENV)/.test-stamp  ## Bad input and faults, ours and the peers': the tables of docs/trust.md (the faults alone take some minutes)
 	$(BIN)/python -m trust $(ARGS)
 
 mutation: $(VENV)/.test-stamp  ## Do the tests notice small mistakes in updates and graph? (about fifteen minutes the first time)
@@ -61,7 +61,7 @@ lint: $(VENV)/.lint-stamp  ## Style and types
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(VENV)/.bench-stamp  ## Speed and memory against the peers (about ten minutes; NAME="eigen fcm" for some)
+bench: $(VENV)/.bench-stamp  ## Speed and memory against the peers (hours in all; NAME="eigen fcm" for some)
 	$(BIN)/python -m benchmarks $(NAME)
 
 DATA ?= ../shared/data

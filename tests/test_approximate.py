@@ -49,11 +49,11 @@ def test_a_search_that_may_not_try_for_long_says_how_little_it_found(monkeypatch
     assert true_share(found, points) == pytest.approx(found.recall, abs=0.05)
 
 
-def test_the_number_of_threads_changes_nothing(monkeypatch):
+def test_the_number_of_threads_changes_nothing():
     points = touching(3000, 12)
     several = approximate.nearest(points, 10)
-    monkeypatch.setattr(threads, "for_each", lambda work, items, done=None: [work(item) for item in items] and None)
-    alone = approximate.nearest(points, 10)
+    with threads.alone():
+        alone = approximate.nearest(points, 10)
     np.testing.assert_array_equal(several.indices, alone.indices)
     np.testing.assert_array_equal(several.squared, alone.squared)
     assert several.recall == alone.recall

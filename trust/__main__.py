@@ -1,4 +1,4 @@
-"""Try everything, print the tables and write them into docs/trust.md (about ten minutes)."""
+"""Try everything, print the tables and write them into docs/trust.md."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from afcm import graph as graphs
 from afcm.backends.host import BLOCK_ROWS
 from afcm.extras import usable
 from afcm.products import band, parallel
-from afcm.threads import for_each, one_blas_thread
+from afcm.threads import gathered
 
 Floats = NDArray[np.floating[Any]]
 Integers = NDArray[np.intp]
@@ -157,15 +157,7 @@ def own_masses(masses: Floats | None, rows: slice) -> Floats | None:
 
 def by_blocks(work: Callable[[slice], T], n_rows: int, size: int = BLOCK_ROWS) -> list[T]:
     """What ``work`` gives for each block of rows, in their order, on all cores."""
-    slices = [slice(first, min(first + size, n_rows)) for first in range(0, n_rows, size)]
-    results: list[Any] = [None] * len(slices)
-
-    def one(number: int) -> None:
-        results[number] = work(slices[number])
-
-    with one_blas_thread():
-        for_each(one, range(len(slices)))
-    return results
+    return gathered(work, (slice(first, min(first + size, n_rows)) for first in range(0, n_rows, size)))
 
 
 def cut(weights: Any, rows: slice) -> Any:

@@ -156,13 +156,11 @@ def random_cells(frame: Frame, size: int, random: np.random.Generator) -> Cells:
     coarse = sorted_by(nearest_seed(frame, random.choice(n, n_coarse, replace=False)), n_coarse)
     groups = [coarse.order[a:b] for a, b in pairwise(coarse.offsets)]
     states = random.integers(2**63, size=n_coarse)
-    fine: list[Any] = [None] * n_coarse
 
-    def split(number: int) -> None:
-        fine[number] = split_cell(frame, groups[number], size, np.random.default_rng(states[number]))
+    def split(number: int) -> Cells:
+        return split_cell(frame, groups[number], size, np.random.default_rng(states[number]))
 
-    with threads.one_blas_thread():
-        threads.for_each(split, range(n_coarse))
+    fine = threads.gathered(split, range(n_coarse))
     starts = np.cumsum([0, *(part.order.size for part in fine)])
     offsets = [part.offsets[:-1] + start for part, start in zip(fine, starts, strict=False)]
     return Cells(np.concatenate([part.order for part in fine]), np.concatenate([*offsets, [n]]))
@@ -182,14 +180,11 @@ def split_cell(frame: Frame, group: Integers, size: int, random: np.random.Gener
 
 def nearest_seed(frame: Frame, seeds: Integers) -> Integers:
     """`seed_of` for all samples, on all cores."""
-    found = np.empty(frame.points.shape[0], np.uint16)
 
-    def work(band: slice) -> None:
-        found[band] = seed_of(frame, np.arange(band.start, band.stop, dtype=np.int32), seeds)
+    def work(band: slice) -> Integers:
+        return seed_of(frame, np.arange(band.start, band.stop, dtype=np.int32), seeds)
 
-    with threads.one_blas_thread():
-        threads.for_each(work, bands(found.size))
-    return found
+    return np.concatenate(threads.gathered(work, bands(frame.points.shape[0])))
 
 
 def seed_of(frame: Frame, numbers: Integers, seeds: Integers) -> Integers:
@@ -222,19 +217,16 @@ class Truth(NamedTuple):
         """Samples drawn at random, compared with all."""
         n = points.shape[0]
         asked = np.sort(random.choice(n, min(ASKED, n), replace=False))
-        queries, parts = points[asked], list(bands(n, max(1, n // BLOCK_ROWS)))
-        candidates: list[Any] = [None] * len(parts)
+        queries = points[asked]
 
-        def look(number: int) -> None:
-            numbers = np.arange(parts[number].start, parts[number].stop)
+        def look(part: slice) -> Integers:
+            numbers = np.arange(part.start, part.stop)
             frame = cells.framed(points, numbers, points[numbers[0]])
-            candidates[number] = cells.search(frame, queries, None, min(k + 1, numbers.size)).samples
+            return cells.search(frame, queries, None, min(k + 1, numbers.size)).samples
 
-        with threads.one_blas_thread():
-            threads.for_each(look, range(len(parts)))
-        return cls(
-            points, asked, np.partition(distances(points, asked, np.hstack(candidates)), k - 1, axis=1)[:, k - 1]
-        )
+        candidates = threads.gathered(look, bands(n, max(1, n // BLOCK_ROWS)))
+        squared = distances(points, asked, np.hstack(candidates))
+        return cls(points, asked, np.partition(squared, k - 1, axis=1)[:, k - 1])
 
     def recall(self, lists: Integers) -> float:
         """The share of true neighbours in the lists of the samples asked."""

@@ -21,7 +21,7 @@ from afcm.alternating import largest_change
 from afcm.backends import backend_of, dask_side, is_chunked, is_tensor
 from afcm.backends.host import BLOCK_ROWS
 from afcm.models.passes import Look, added, joined, passing
-from afcm.threads import for_each, one_blas_thread
+from afcm.threads import gathered
 
 Precision = Any  # γ, a float; None in a model that has none
 
@@ -240,14 +240,7 @@ class CenterProblem(ABC):
         parts = list(self._blocks())
         if len(parts) == 1 or is_tensor(self.points):
             return [work(rows) for rows in parts]
-        found: list[Any] = [None] * len(parts)
-
-        def fill(number: int) -> None:
-            found[number] = work(parts[number])
-
-        with one_blas_thread():
-            for_each(fill, range(len(parts)))
-        return found
+        return gathered(work, parts)
 
     def _masses(self, rows: slice) -> Any:
         return None if self.masses is None else self.masses[rows]
