@@ -3,7 +3,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help venv peers trust mutation fuzz lowest audit coverage demo test lint bench study reproduce clean
+.PHONY: help venv peers trust mutation properties fuzz lowest audit coverage demo test lint bench study reproduce clean
 
 help:            ## Show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
@@ -32,6 +32,9 @@ trust: $(VENV)/.test-stamp  ## Bad input and faults, ours and the peers': the ta
 
 mutation: $(VENV)/.test-stamp  ## Do the tests notice small mistakes in updates and graph? (about fifteen minutes the first time)
 	$(BIN)/python -m trust.mutation $(ARGS)
+
+properties: $(VENV)/.test-stamp  ## The promises of every estimator on many more random problems, drawn afresh (about eight minutes)
+	AFCM_EXAMPLES=60 $(BIN)/python -m pytest -q tests/properties
 
 fuzz: $(VENV)/.test-stamp  ## A hundred thousand damaged files for every reader (about fifteen minutes; ARGS="--seed 1" for others)
 	$(BIN)/python -m trust.fuzzing $(ARGS)

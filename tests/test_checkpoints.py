@@ -283,7 +283,7 @@ def test_other_versions(tmp_path, monkeypatch):
         patch.setattr("afcm.__version__", "99.0")
         with pytest.warns(CheckpointWarning, match="and is continued by 99.0"):
             MODELS["PlainAFCM"](callback=Checkpoint(path)).fit(X)
-        patch.setattr("afcm.checkpoints.files.SCHEMA", 2)
+        patch.setattr("afcm.checkpoints.files.SCHEMA", 3)
         with pytest.raises(CheckpointError, match="schema that this afcm does not read"):
             MODELS["PlainAFCM"](callback=Checkpoint(path)).fit(X)
     path.unlink()

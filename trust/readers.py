@@ -8,8 +8,10 @@ import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 from tests import damage
@@ -22,6 +24,7 @@ from afcm import AFCM, PlainAFCM, save_model
 from afcm.checkpoints import Checkpoint, CheckpointError, files
 from afcm.datasets import DatasetCorrupt
 from afcm.datasets.archives import read_archive
+from afcm.exceptions import AFCMWarning
 from afcm.tabular import TableError, choose_columns, read_table
 from afcm.tabular.columns import matrix
 
@@ -111,9 +114,29 @@ class Stop:
             raise StopIteration
 
 
-def read_checkpoint(path: Path, _name: str) -> bool:
-    """The file itself; a fit that goes on from what it holds is not tried here."""
-    return accepted(path, lambda: files.read(path), CheckpointError)
+@cache
+def without_stop(name: str) -> bytes:
+    """The memberships of a fit that nothing stopped."""
+    return quietly(FITS[name]()).memberships_.tobytes()
+
+
+def quietly(model: Any) -> Any:
+    """A fit of the samples; what the package says of so few sweeps is not the matter here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AFCMWarning)
+        return model.fit(SAMPLES)
+
+
+def read_checkpoint(path: Path, name: str) -> bool:
+    """A file that is not refused is gone on from, and the fit must end where it would have without a stop."""
+
+    def read() -> None:
+        files.read(path)
+        with mock.patch.object(files, "write"):
+            found = quietly(FITS[name](callback=Checkpoint(path)))
+        assert found.memberships_.tobytes() == without_stop(name), "goes on to another result"
+
+    return accepted(path, read, CheckpointError)
 
 
 def read_any_table(path: Path, name: str) -> bool:

@@ -93,6 +93,7 @@ class Step(NamedTuple):
     change: float  # of the memberships, the largest
     before: float  # J before the sweep
     after: float  # and after it
+    scale: float  # what a change of J is measured against
 
 
 Row = Mapping[str, Any]  # of a history: one sweep
@@ -110,8 +111,13 @@ def objective_still(step: Step, tol: float) -> bool:
 
 
 def either_still(step: Step, tol: float) -> bool:
-    """No membership changed by more than ``tol``, or J by no more than ``tol``/100 of itself."""
-    return memberships_still(step, tol) or objective_still(step, OBJECTIVE_SHARE * tol * max(1.0, abs(step.after)))
+    """No membership changed by more than ``tol``, or J by no more than ``tol``/100 of its scale."""
+    return memberships_still(step, tol) or share_still(step, tol)
+
+
+def share_still(step: Step, tol: float) -> bool:
+    """J changed by no more than ``tol``/100 of its scale."""
+    return objective_still(step, OBJECTIVE_SHARE * tol * step.scale)
 
 
 def never(step: Step, tol: float) -> bool:  # noqa: ARG001
@@ -136,14 +142,25 @@ def alternate(
     for index in range(done + 1, max_iter + 1):
         following = problem.sweep(state)
         change = membership_change(state, following)
-        converged = stop(Step(change, state.objective, following.objective), tol)
+        step = Step(change, state.objective, following.objective, objective_scale(problem, following))
+        converged = stop(step, tol)
         if converged and getattr(following, "partial", False):  # some samples stand still: do all?
             change = following.whole_change(state)  # type: ignore[attr-defined]
-            converged = stop(Step(change, state.objective, following.objective), tol)
+            converged = stop(step._replace(change=change), tol)
         yield Iteration(index, following, change, converged)
         if converged:
             return
         state = following
+
+
+def objective_scale(problem: Problem[S], state: S) -> float:
+    """What the problem says, or J itself.
+
+    A likelihood moves by a constant when the data are in another unit; such a problem says its number of samples, so
+    that a run stops at the same sweep in any unit.
+    """
+    known: float | None = getattr(problem, "objective_scale", None)
+    return abs(state.objective) if known is None else known
 
 
 def membership_change(before: State, after: State) -> float:
@@ -152,9 +169,11 @@ def membership_change(before: State, after: State) -> float:
     return largest_change(before.memberships, after.memberships) if known is None else known
 
 
-def largest_change(before: Any, after: Any) -> float:
-    """``max_ij |u_ij − u'_ij|``."""
-    return float(array_namespace(before, after).max(abs(after - before)))
+def largest_change(before: Any, after: Any, masses: Any = None) -> float:
+    """``max_ij |u_ij − u'_ij|``; samples of weight 0 are as if they were absent."""
+    xp = array_namespace(before, after)
+    changes = abs(after - before)
+    return float(xp.max(changes if masses is None else changes * xp.sign(masses)[:, None]))
 
 
 def run(

@@ -137,6 +137,20 @@ def test_fits_are_the_same_with_and_without(always, monkeypatch, model, weighted
     assert np.diff(fast.history_["objective"]).max() <= 1e-9 * abs(fast.objective_)
 
 
+@pytest.mark.parametrize("model", [PlainAFCM(4, n_init=1), EntropyFCM(4, gamma=0.4, n_init=1), FCM(4, n_init=1)])
+@pytest.mark.parametrize("fused", [False, True])
+def test_samples_of_weight_0_do_not_decide_when_a_run_stops(always, monkeypatch, model, fused):
+    points, centers, _ = case(2000, 5, 4)
+    masses = np.arange(2000) % 2.0  # every sample that would be watched first has none
+    if not fused:
+        monkeypatch.setattr("afcm.backends.host.WORTH_FUSING", 1e99)
+    weighted = clone(model).set_params(init=centers).fit(points, sample_weight=masses)
+    alone = clone(model).set_params(init=centers).fit(points[1::2])
+    np.testing.assert_allclose(weighted.history_["objective"], alone.history_["objective"], rtol=1e-9)
+    largest = weighted.history_["membership_change"], alone.history_["membership_change"]
+    np.testing.assert_allclose(*largest, rtol=1e-3)
+
+
 def test_fcm_with_another_exponent_goes_by_blocks(always):
     points, centers, _ = case(300, 3, 3)
     assert FuzzyProblem(points, None, 2.0).fused(centers) is not None

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from afcm import mggd, updates
-from afcm.alternating import run
-from afcm.models.mixture import likelihood_still
+from afcm.alternating import run, share_still
 from afcm.models.plain import PlainProblem
 from afcm.scatters import along
 from tests.mixture.cases import KINDS, clusters, problem, problems, quick, seeds
@@ -48,7 +47,7 @@ def test_objective_is_pro1_e1_and_the_negative_log_likelihood(case):
 
 
 def settled(made, start, tol=1e-7):
-    return run(made, start, max_iter=3000, tol=tol, stop=likelihood_still).state
+    return run(made, start, max_iter=3000, tol=tol, stop=share_still).state
 
 
 @pytest.mark.parametrize("shared", [True, False])

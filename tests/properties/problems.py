@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from typing import Any, NamedTuple
 
@@ -13,7 +14,11 @@ from sklearn.base import clone
 from afcm.exceptions import AFCMWarning
 from tests.properties.promises import Promise
 
-few = settings(max_examples=8, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+# Problems a test; AFCM_EXAMPLES asks for more of them, drawn afresh in every run (`make properties`).
+MORE = os.environ.get("AFCM_EXAMPLES")
+few = settings(
+    max_examples=int(MORE or 8), deadline=None, derandomize=not MORE, suppress_health_check=list(HealthCheck)
+)
 
 
 class Problem(NamedTuple):
@@ -30,14 +35,15 @@ class Problem(NamedTuple):
 
 
 @st.composite
-def problems(draw: Any) -> Problem:
+def problems(draw: Any, promise: Promise) -> Problem:
     """Samples about c centres that are 0 (no clusters), 3 or 10 standard deviations apart."""
-    n, d, c = draw(st.integers(15, 45)), draw(st.integers(1, 4)), draw(st.integers(2, 4))
+    n, d, c = draw(st.integers(*promise.sizes)), draw(st.integers(1, 4)), draw(st.integers(2, 4))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     centers = draw(st.sampled_from([0.0, 3.0, 10.0])) * rng.standard_normal((c, d))
     X = centers[rng.integers(c, size=n)] + rng.standard_normal((n, d))
     start = rng.dirichlet(np.ones(c), size=n)
-    if draw(st.booleans()):
+    start[:c] = (start[:c] + np.eye(c)) / 2  # no cluster is empty, with hard labels either
+    if draw(st.booleans()) and promise.repeats:
         X, start = np.concatenate([X, X[:3]]), np.concatenate([start, start[:3]])
     return Problem(X, start, rng)
 

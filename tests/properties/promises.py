@@ -18,18 +18,24 @@ CHANGES = ("permute", "relabel", "translate", "rotate", "scale")
 
 UNIT = "its parameter has the unit of squared distances"
 DRAWN = "its anchors are drawn from the samples in their order"
+COVARIANCE = "reg_covar has the unit of a variance"
 K_MEANS = "k-means on the embedding draws its own starts"
 
 
 @dataclass(frozen=True)
 class Promise:
-    """How to make the estimator, how to start it from memberships, and which changes it does not keep (and why)."""
+    """How to make the estimator, how to start it from memberships, and which changes it does not keep (and why).
+
+    ``sizes`` are the numbers of samples it is tried with, and ``repeats`` whether some come twice.
+    """
 
     make: Callable[..., Any]
     start: Callable[[Any], Any] | None = lambda memberships: memberships
     but: dict[str, str] = field(default_factory=dict)
     predicts: bool = True
     tol: float = 1e-6
+    sizes: tuple[int, int] = (15, 45)
+    repeats: bool = True
 
     def keeps(self, change: str) -> bool:
         """Whether the change changes nothing else."""
@@ -46,10 +52,19 @@ PROMISES = {
     "PlainAFCM": Promise(PlainAFCM),
     "FCM": Promise(FCM),
     "EntropyFCM": Promise(partial(EntropyFCM, gamma=1.0), but={"scale": "gamma has a unit ('auto' follows it)"}),
-    "GeneralizedGaussianMixture": Promise(  # tied: a scatter of its own for three samples is decided by rounding
-        partial(GeneralizedGaussianMixture, covariance_type="tied"),
-        but={"scale": "reg_covar has the unit of a variance"},
-        tol=1e-4,
+    "EntropyFCM(gamma='auto')": Promise(  # repeated samples are put in an order of their bits before any is drawn
+        EntropyFCM, but={"permute": "the centres that its gamma comes from are drawn in order"}, repeats=False
+    ),
+    "GeneralizedGaussianMixture": Promise(
+        partial(GeneralizedGaussianMixture, covariance_type="tied"), but={"scale": COVARIANCE}, tol=1e-4
+    ),
+    "GeneralizedGaussianMixture(full)": Promise(  # a scatter of its own for three samples is decided by rounding
+        partial(GeneralizedGaussianMixture, covariance_type="full"), but={"scale": COVARIANCE}, sizes=(80, 160)
+    ),
+    "GeneralizedGaussianMixture(diag)": Promise(
+        partial(GeneralizedGaussianMixture, covariance_type="diag"),
+        but={"scale": COVARIANCE, "rotate": "the axes of its scatters are the columns"},
+        sizes=(80, 160),
     ),
     "RSFKM": Promise(RSFKM, but={"scale": UNIT}),
     "CDKM": Promise(CDKM, start=memberships_as_labels, but={"permute": "samples are visited in their order"}),

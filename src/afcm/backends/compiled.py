@@ -293,9 +293,11 @@ class CompiledLook:
 
     @cached_property
     def watched(self) -> Any:
-        """Samples spread evenly over all."""
-        step = max(self.points.shape[0] // WATCHED_ROWS, 1)
-        return np.ascontiguousarray(self.points[::step])
+        """Samples spread evenly over all that have a weight."""
+        if self.masses is None:
+            return np.ascontiguousarray(self.points[:: max(self.points.shape[0] // WATCHED_ROWS, 1)])
+        present = np.flatnonzero(self.masses)
+        return self.points[present[:: max(present.size // WATCHED_ROWS, 1)]]
 
     def _watched_change(self, centers: Any, precision: Any, old_centers: Any, old_precision: Any) -> float:
         known = self._last and self._last[0] is old_centers

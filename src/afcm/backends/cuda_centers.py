@@ -183,8 +183,11 @@ class FusedLook:
 
     @cached_property
     def watched(self) -> Any:
-        """Samples whose memberships are watched, spread evenly."""
-        return self.points[:: max(1, self.points.shape[0] // WATCHED)].contiguous()
+        """Samples whose memberships are watched, spread evenly over all that have a weight."""
+        if self.masses is None:
+            return self.points[:: max(1, self.points.shape[0] // WATCHED)].contiguous()
+        present = self.masses.nonzero()[:, 0]
+        return self.points[present[:: max(1, present.shape[0] // WATCHED)]]
 
     def padded(self, n_clusters: int) -> tuple[int, int]:
         """Columns and clusters as the kernel has them."""

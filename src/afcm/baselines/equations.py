@@ -90,6 +90,11 @@ def drawn_patterns(points: Floats, memberships: Floats, centers: Floats, fidelit
     return (memberships @ centers + fidelity * points) / (1 + fidelity)
 
 
+def undrawn_samples(patterns: Floats, memberships: Floats, centers: Floats, fidelity: float) -> Floats:
+    """``x_i = f_i + (f_i − Σ_j u_ij v_j) / b``: the samples whose `drawn_patterns` these are."""
+    return patterns + (patterns - memberships @ centers) / fidelity
+
+
 def discriminant_directions(points: Floats, factor: Floats, fidelity: float, n_directions: int) -> Floats:
     """W (d×r), ``Wᵀ Xᵀ X W = I``: the leading generalised eigenvectors of ``Xᵀ (M + bI)⁻¹ X`` and ``Xᵀ X``."""
     d = points.shape[1]

@@ -15,6 +15,7 @@ from afcm.baselines import equations
 from afcm.baselines.base import Baseline
 from afcm.baselines.equations import Floats
 from afcm.estimators import validation
+from afcm.neighbors import nearest
 
 # The authors': sweeps of memberships and centres between two shrinkages, and the (relative) decrease that ends them.
 INNER_SWEEPS, INNER_TOL = 50, 1e-2
@@ -166,7 +167,8 @@ class FKPS(Baseline):
     Notes
     -----
     The publication places no new samples. Here their pattern and memberships lower the same objective with the centres
-    held fixed, which the fitted samples satisfy, too.
+    held fixed, from the memberships of the nearest fitted sample: the objective of one sample has several minima, and
+    a fitted sample stays in its own.
 
     References
     ----------
@@ -256,8 +258,12 @@ class FKPS(Baseline):
         points = self._validated_new(X)
         if self.directions_ is not None:
             points = (points - self._mean) @ self.directions_
-        problem = PlacingProblem(points, self.cluster_centers_, float(self.fuzziness), float(self.fidelity))
-        return run(problem, problem.at(points), max_iter=PLACING_SWEEPS, tol=0.0).state
+        centers, fidelity = self.cluster_centers_, float(self.fidelity)
+        fitted = equations.undrawn_samples(self.patterns_, self.memberships_, centers, fidelity)
+        start = self.memberships_[nearest(fitted, 1, points).indices[:, 0]]
+        problem = PlacingProblem(points, centers, float(self.fuzziness), fidelity)
+        patterns = equations.drawn_patterns(points, start, centers, fidelity)
+        return run(problem, problem.at(patterns), max_iter=PLACING_SWEEPS, tol=0.0).state
 
     def _merged_advice(self) -> str:
         return (

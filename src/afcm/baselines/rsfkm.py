@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from afcm import family, starts, updates
-from afcm.alternating import Step, either_still, memberships_still
+from afcm.alternating import Step, memberships_still, share_still
 from afcm.baselines import equations
 from afcm.baselines.base import Baseline
 from afcm.baselines.equations import Floats
@@ -18,7 +18,7 @@ from afcm.estimators import validation
 
 def both_still(step: Step, tol: float) -> bool:
     """Memberships by ``tol`` and J by ``tol``/100 of itself: the centres creep on when the memberships are hard."""
-    return memberships_still(step, tol) and either_still(step._replace(change=math.inf), tol)
+    return memberships_still(step, tol) and share_still(step, tol)
 
 
 @dataclass(frozen=True)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from afcm.checkpoints.facts import digest
 from afcm.files import replacing
 
-FORMAT, SCHEMA = "afcm-checkpoint", 1
-FIELDS = {"format": str, "schema": int, "afcm": str, "finished": bool, "facts": dict, "content": dict}
+FORMAT, SCHEMA = "afcm-checkpoint", 2
+FIELDS = {"format": str, "schema": int, "afcm": str, "finished": bool, "facts": dict, "content": dict, "seal": str}
 WAY_OUT = "delete it to begin anew, or give another path"
 
 
@@ -41,13 +45,24 @@ def write(path: Path, finished: bool, facts: Mapping[str, str], content: dict[st
 
     arrays = Arrays()
     head = {"format": FORMAT, "schema": SCHEMA, "afcm": __version__, "finished": finished, "facts": dict(facts)}
-    text = container.as_text({**head, "content": encode(content, arrays)})
+    document = {**head, "content": encode(content, arrays)}
+    text = container.as_text({**document, "seal": seal(document, arrays.by_name)})
     with replacing(path) as draft:
         container.write(draft, text, arrays.by_name, compressed=False)
 
 
+def seal(document: Mapping[str, Any], arrays: Mapping[str, Any]) -> str:
+    """A hash of all that a checkpoint says: a fit goes on from what was written, or not at all."""
+    from afcm.modelfiles import container
+
+    found = hashlib.blake2b(container.as_text(document), digest_size=16)
+    for name in sorted(arrays):
+        found.update(f"{name} {digest(np.atleast_1d(container.little(arrays[name])))}".encode())
+    return found.hexdigest()
+
+
 def read(path: Path) -> dict[str, Any]:
-    """What `write` was given, and the version that wrote it."""
+    """What `write` was given, to the last bit, and the version that wrote it."""
     from afcm.modelfiles import container
     from afcm.modelfiles.decoding import Shelf, decode, wanted
 
@@ -59,7 +74,10 @@ def read(path: Path) -> dict[str, Any]:
             raise CheckpointError(f"has a schema that this afcm does not read (it reads {SCHEMA})")
         document = wanted(document, FIELDS)
         names = set(archive.namelist()) - {container.DOCUMENT}
-        shelf = Shelf(lambda name: container.read_array(archive, name), names)
+        arrays = {name: container.read_array(archive, name) for name in names}
+        if seal({name: document[name] for name in document if name != "seal"}, arrays) != document["seal"]:
+            raise CheckpointError("was changed after it was written")
+        shelf = Shelf(arrays.__getitem__, names)
         content = decode(document["content"], shelf)
         shelf.check_all_used()
         return {**document, "content": content}

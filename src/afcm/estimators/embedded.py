@@ -70,7 +70,7 @@ class AFCM(GraphInputs, GraphRuns, GraphChunks):
         cut lies between 0 and c and an empty cluster counts 1.
     max_iter : int, default=100
     tol : float, default=1e-4
-        A run stops when no membership changes by more than ``tol``, or J by no more than ``tol``/100 of itself.
+        A run stops when no membership changes by more than ``tol``, or J by no more than ``tol``/100 a sample.
     merge_duplicates : bool, default=True
         Identical samples are one node of the graph, with their number as its mass, so that they do not fill
         each other's neighbour lists. False: every sample its own node, as in the paper.

@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from afcm import checkpoints, mggd
+from afcm.alternating import share_still
 from afcm.estimators import mixture_starts, validation
 from afcm.estimators.base import DTYPES, SoftClusterer
 from afcm.estimators.tables import check_memory, validated
@@ -50,7 +51,8 @@ class GeneralizedGaussianMixture(SoftClusterer):
         Runs from different random starts; the one with the lowest objective is kept. A given array makes one run.
     max_iter : int, default=500
     tol : float, default=1e-6
-        A run stops when J changes by no more than ``tol``/100 of itself.
+        A run stops when J changes by no more than ``tol``/100 a sample (hard memberships stand still long before shape
+        and scatters do).
     reg_covar : float, default=1e-6
         The smallest variance a component may have in any direction. It bounds J, and changes nothing as long as the
         variances are larger (`sklearn.mixture.GaussianMixture` adds it to every variance instead).
@@ -152,7 +154,7 @@ class GeneralizedGaussianMixture(SoftClusterer):
             raise ValueError(f"X has but one sample to learn a scatter from (n_samples={X.shape[0]}); use at least two")
         origin, problem = self._problem(X, samples)
         journal = checkpoints.journal(self, X, weights)
-        how: dict[str, Any] = {"max_iter": self.max_iter, "tol": self.tol, "stop": mixture.likelihood_still}
+        how: dict[str, Any] = {"max_iter": self.max_iter, "tol": self.tol, "stop": share_still}
         random = journal.random(check_random_state(self.random_state))
         given = partial(mixture_starts.given, self.init, self.n_clusters, X, weights, samples)
         starters = mixture_starts.starters(self, problem, origin, given, random)

@@ -34,7 +34,7 @@ class PlainAFCM(CenterClusterer):
         ``"auto"`` is 5, and 1 for a given array.
     max_iter : int, default=300
     tol : float, default=1e-6
-        A run stops when no membership changes by more than ``tol``, or J by no more than ``tol``/100 of itself.
+        A run stops when no membership changes by more than ``tol``, or J by no more than ``tol``/100 a sample.
     random_state : int, RandomState or None, default=None
     callback : callable, optional
         Called after each sweep with an `afcm.alternating.Iteration`; or an `afcm.checkpoints.Checkpoint`.

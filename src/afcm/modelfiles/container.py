@@ -60,7 +60,7 @@ def write(target: Path, text: bytes, arrays: Mapping[str, Any], *, compressed: b
                 handle.write(text)
             for name, array in arrays.items():
                 with archive.open(_entry(name, method), "w", force_zip64=array.nbytes > INNOCENT_BYTES) as handle:
-                    np.lib.format.write_array(handle, _little(array), version=(1, 0), allow_pickle=False)
+                    np.lib.format.write_array(handle, little(array), version=(1, 0), allow_pickle=False)
         if total < most_bytes(target.stat().st_size):
             return
 
@@ -72,7 +72,8 @@ def _entry(name: str, method: int) -> zipfile.ZipInfo:
     return entry
 
 
-def _little(array: Any) -> Any:
+def little(array: Any) -> Any:
+    """The array with the bytes of its numbers in the order of the file."""
     return array.astype(array.dtype.newbyteorder("<"), copy=False)
 
 

@@ -93,7 +93,7 @@ def look(weights: Any, memberships: Floats, masses: Floats | None, step: Step) -
     costs = updates.squared_distances(embedding, step.centers)
     following = np.ascontiguousarray(updates.memberships(costs, step.precision))
     energy = np.sum(updates.weighted(updates.free_energies(costs, step.precision), masses))
-    change = largest_change(memberships, following)
+    change = largest_change(memberships, following, masses)
     return Look(following, embedding, sums(weights, following, masses)._replace(free_energy=energy, change=change))
 
 

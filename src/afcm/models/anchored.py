@@ -116,6 +116,11 @@ class AnchoredProblem:
         """Number of samples, counted with their masses."""
         return float(self.anchors.sizes.sum())
 
+    @property
+    def objective_scale(self) -> float:
+        """J is a sum over samples of numbers without a unit, and a constant that has one."""
+        return self.mass
+
     def largest_precision(self, n_dims: int) -> float:
         """The cap on γ; the total scatter of Z is at most tr(Zᵀ M Z) = q."""
         return updates.largest_precision(n_dims, self.mass, n_dims)

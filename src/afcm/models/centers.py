@@ -145,7 +145,7 @@ class CenterProblem(ABC):
         degrees, statistics = self.expectation(self.points[rows], self._masses(rows), *now)
         if before is None:
             return Look(statistics, math.inf)
-        return Look(statistics, largest_change(self._degrees(rows, before), degrees))
+        return Look(statistics, largest_change(self._degrees(rows, before), degrees, self._masses(rows)))
 
     def _degrees(self, rows: slice, centers_and_precision: tuple[Any, Precision]) -> Any:
         return self.expectation(self.points[rows], self._masses(rows), *centers_and_precision)[0]
@@ -157,9 +157,11 @@ class CenterProblem(ABC):
     @passing(max)
     def move(self, before: tuple[Any, Precision], after: tuple[Any, Precision]) -> float:
         """The largest change of a membership between two sets of centres and γ."""
-        return max(
-            self._by_blocks(lambda rows: largest_change(self._degrees(rows, before), self._degrees(rows, after)))
-        )
+
+        def part(rows: slice) -> float:
+            return largest_change(self._degrees(rows, before), self._degrees(rows, after), self._masses(rows))
+
+        return max(self._by_blocks(part))
 
     def _look_by_blocks(self, centers: Any, precision: Precision, after: CenterState | None = None) -> Look:
         """Statistics, and the change of the memberships, which are written down."""
@@ -169,7 +171,7 @@ class CenterProblem(ABC):
 
         def part(rows: slice) -> Look:
             degrees, statistics = self.expectation(self.points[rows], self._masses(rows), centers, precision)
-            change = math.inf if before is None else largest_change(before[rows], degrees)
+            change = math.inf if before is None else largest_change(before[rows], degrees, self._masses(rows))
             target[rows] = degrees
             return Look(statistics, change)
 

@@ -62,6 +62,10 @@ class EntropyProblem(PlainProblem):
         """J without the terms of a learned γ, in the unit of d²."""
         return family.entropy_objective(float(statistics.free_energy), self.gamma)
 
+    @property
+    def objective_scale(self) -> None:
+        """J itself, which has no part without a unit."""
+
     def precision(self, scatter: float) -> float:
         """γ, whatever the scatter."""
         return self.gamma

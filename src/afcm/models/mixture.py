@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from afcm import mggd, updates
-from afcm.alternating import OBJECTIVE_SHARE, Step, objective_still
 from afcm.scatters import Structure, along
 
 # A step that still raises J after this many halvings is not taken.
@@ -74,6 +73,11 @@ class MixtureProblem:
         for _ in range(self.shape_rounds):
             parameters, distances = self.reshaped(parameters, distances, shares)
         return self.at(parameters, distances)
+
+    @property
+    def objective_scale(self) -> float:
+        """J is a sum over samples, and moves by a constant with the unit of the data."""
+        return float(self.points.shape[0] if self.masses is None else self.masses.sum())
 
     @property
     def shape_rounds(self) -> int:
@@ -224,11 +228,6 @@ class MixtureProblem:
         """part2 by component; where they share a step, their mean for each."""
         losses = mggd.component_losses(self.log_densities(parameters, distances), shares)
         return np.full_like(losses, losses.mean()) if joint else losses
-
-
-def likelihood_still(step: Step, tol: float) -> bool:
-    """J changed by no more than ``tol``/100 of itself. Hard memberships stand still long before shape and scatters."""
-    return objective_still(step, OBJECTIVE_SHARE * tol * max(1.0, abs(step.after)))
 
 
 def squared_distances(points: Any, parameters: Parameters, structure: Structure) -> Any:

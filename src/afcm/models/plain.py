@@ -37,6 +37,11 @@ class PlainProblem(CenterProblem):
         """op3."""
         return updates.expectation(points, centers, precision, masses)
 
+    @property
+    def objective_scale(self) -> float | None:
+        """J is a sum over samples of numbers without a unit, and a constant that has one."""
+        return self.mass
+
     def objective(self, statistics: updates.Statistics, precision: float) -> float:
         """afcm."""
         return updates.objective(float(statistics.free_energy), precision, self.mass, self.points.shape[1])
