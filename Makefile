@@ -27,7 +27,7 @@ peers:  ## Install fuzzy-c-means and soft-clustering beside, for what compares w
 	$(PYTHON) -m venv $(VENV)-peers
 	$(PEERS) -m pip install --quiet --disable-pip-version-check fuzzy-c-means soft-clustering pandas
 
-trust: $(VENV)/.test-stamp  ## Bad input and faults, ours and the peers': the tables of docs/trust.md (the faults alone take some minutes)
+trust: $(VENV)/.test-stamp  ## Bad input and faults, ours and the peers': the tables of docs/trust.md (about four minutes)
 	$(BIN)/python -m trust $(ARGS)
 
 mutation: $(VENV)/.test-stamp  ## Do the tests notice small mistakes in updates and graph? (about fifteen minutes the first time)
@@ -36,7 +36,7 @@ mutation: $(VENV)/.test-stamp  ## Do the tests notice small mistakes in updates 
 properties: $(VENV)/.test-stamp  ## The promises of every estimator on many more random problems, drawn afresh (about eight minutes)
 	AFCM_EXAMPLES=60 $(BIN)/python -m pytest -q tests/properties
 
-fuzz: $(VENV)/.test-stamp  ## A hundred thousand damaged files for every reader (about fifteen minutes; ARGS="--seed 1" for others)
+fuzz: $(VENV)/.test-stamp  ## A hundred thousand damaged files for every reader (most of an hour; ARGS="--seed 1" for others)
 	$(BIN)/python -m trust.fuzzing $(ARGS)
 
 lowest: $(VENV)/.test-stamp  ## The tests with the lowest versions that pyproject.toml promises, in an environment of their own

@@ -55,7 +55,7 @@ PROMISES = {
     "EntropyFCM(gamma='auto')": Promise(  # repeated samples are put in an order of their bits before any is drawn
         EntropyFCM, but={"permute": "the centres that its gamma comes from are drawn in order"}, repeats=False
     ),
-    "GeneralizedGaussianMixture": Promise(
+    "GeneralizedGaussianMixture(tied)": Promise(
         partial(GeneralizedGaussianMixture, covariance_type="tied"), but={"scale": COVARIANCE}, tol=1e-4
     ),
     "GeneralizedGaussianMixture(full)": Promise(  # a scatter of its own for three samples is decided by rounding
