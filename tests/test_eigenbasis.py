@@ -68,6 +68,18 @@ def test_the_solver_learns_the_basis_after_a_few_solves_and_then_uses_it(monkeyp
     np.testing.assert_allclose(after.values, before[0].values, rtol=1e-12)
 
 
+def test_what_no_correction_reaches_is_solved_densely():
+    rng = np.random.default_rng(3)
+    graph = affinity(rng)
+    operator = GraphPlusLowRank(graph, 1.0, updates.membership_factor(rng.dirichlet(np.ones(3), size=120), None), 50.0)
+    solver = LearningSolver()
+    solver.learn(graph)
+    assert solver.basis.leading(operator, 3, 0.0, 0.0) is None  # no residual is 0
+    found = solver(operator, 3, 0.0, 0.0)
+    np.testing.assert_allclose(found.values, np.linalg.eigvalsh(operator.to_dense())[:-4:-1], rtol=1e-12)
+    assert subspace_error(found.vectors, operator, 3) < 1e-9
+
+
 def test_a_large_graph_has_no_basis(monkeypatch):
     monkeypatch.setattr(eigenbasis, "MOST_NODES", 100)
     solver = LearningSolver()

@@ -108,6 +108,16 @@ def test_a_narrow_gap_asks_for_more_work_and_a_short_budget_is_reported(iterativ
     assert solve(operator, 3, angle_tol=0.3).n_products < found.n_products
 
 
+def test_a_search_that_starts_at_the_answer_ends_there_whatever_the_tolerances(iterative):
+    operator = spectral.GraphPlusLowRank(ring_graph(3, N // 3), 2.0)
+    values, vectors = np.linalg.eigh(operator.to_dense())
+    found = spectral.leading_eigenvectors(operator, vectors[:, :-9:-1], 4, trace_tol=0.0, angle_tol=0.0)
+    assert found.converged
+    assert found.n_products < 200  # of the 2000 steps that no tolerance would end
+    assert found.residual < 1e-12
+    np.testing.assert_allclose(found.values, values[:-5:-1], atol=1e-12)
+
+
 def test_a_long_search_in_a_small_graph_ends_in_the_dense_solver(monkeypatch):
     path = sp.diags_array([np.ones(N - 1), np.ones(N - 1)], offsets=[-1, 1]).tocsr()
     operator = spectral.GraphPlusLowRank(normalised(path).affinity)

@@ -44,8 +44,8 @@ FAULTS = (
         "SIGKILL during a fit with a checkpoint, and during its writing",
         "the next fit goes on to the same result, bit by bit",
         (
-            "tests/test_checkpoints.py::test_a_killed_fit_goes_on_to_the_same_result",
-            "tests/test_checkpoints.py::test_a_kill_during_the_writing_leaves_the_checkpoint_before",
+            "tests/checkpoints/test_resuming.py::test_a_killed_fit_goes_on_to_the_same_result",
+            "tests/checkpoints/test_resuming.py::test_a_kill_during_the_writing_leaves_the_checkpoint_before",
         ),
     ),
     Fault(
@@ -55,7 +55,7 @@ FAULTS = (
             "tests/estimators/test_interrupts.py::test_the_sweeps_so_far_are_kept",
             "tests/estimators/test_interrupts.py::test_the_best_of_the_runs_so_far_is_kept",
             "tests/estimators/test_interrupts.py::test_the_model_says_that_it_is_not_finished",
-            "tests/test_checkpoints.py::test_ctrl_c_writes_what_is_there",
+            "tests/checkpoints/test_resuming.py::test_ctrl_c_writes_what_is_there",
         ),
     ),
     Fault(
@@ -73,7 +73,7 @@ FAULTS = (
             "tests/modelfiles/test_limits.py::test_a_disk_that_is_full",
             "tests/test_files.py::test_an_error_leaves_what_was_there",
             "tests/datasets/test_archives.py::test_a_write_that_fails_leaves_the_old_file",
-            "tests/test_checkpoints.py::test_a_disk_that_is_really_full",
+            "tests/checkpoints/test_writing.py::test_a_disk_that_is_really_full",
         ),
     ),
     Fault(

@@ -7,6 +7,7 @@ from sklearn.datasets import load_digits, make_blobs, make_moons
 
 from afcm import AFCM, FCM, EntropyFCM, PlainAFCM, backends, graph, neighbors
 from afcm.datasets import make_rings
+from afcm.metrics import adjusted_rand
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 pytestmark = pytest.mark.filterwarnings("ignore::afcm.exceptions.HardMembershipsWarning")
@@ -40,6 +41,16 @@ def test_tensors_give_the_same_as_arrays(model, dtype):
         assert isinstance(getattr(tensor, name), torch.Tensor), name
     assert str(tensor.memberships_.dtype) == f"torch.{np.dtype(dtype)}"
     np.testing.assert_allclose(tensor.memberships_, host.memberships_, atol=2e-3)
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(("given", "working"), [("float16", "float32"), ("int64", "float64"), ("uint8", "float64")])
+def test_half_precision_and_integers_are_widened(model, given, working):
+    X = torch.as_tensor(np.round(5 * (blobs() + 20)) % 250).to(getattr(torch, given))
+    ours, theirs = (made(model).fit(data) for data in (X, X.to(getattr(torch, working))))
+    assert str(ours.memberships_.dtype) == f"torch.{working}"
+    assert torch.equal(ours.memberships_, theirs.memberships_)
+    assert torch.equal(ours.predict(X), ours.labels_)
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -119,6 +130,16 @@ def test_other_starts(init):
 
 
 @pytest.mark.filterwarnings("ignore::afcm.exceptions.NotConvergedWarning")
+def test_a_second_fit_goes_on_from_the_first():
+    X, setting = torch.as_tensor(blobs()), {"init": "random", "tol": 0.0, "graph_weight": 1e5}
+    long = made(AFCM, max_iter=7, **setting).fit(X)
+    model = made(AFCM, max_iter=3, warm_start=True, **setting).fit(X)
+    model.set_params(max_iter=4).fit(X)
+    np.testing.assert_allclose(model.history_["objective"], long.history_["objective"][3:], rtol=1e-10)
+    np.testing.assert_allclose(model.memberships_, long.memberships_, atol=1e-8)
+
+
+@pytest.mark.filterwarnings("ignore::afcm.exceptions.NotConvergedWarning")
 def test_given_starts():
     X = blobs()
     for init in (X[:4], np.full((600, 4), 0.25) + 0.01 * np.eye(4)[np.arange(600) % 4] - 0.0025):
@@ -188,6 +209,19 @@ def test_k_means_on_tensors_finds_the_clusters():
     X, y = make_blobs(3000, 4, centers=5, cluster_std=0.5, random_state=3)
     labels = backends.torch_side().k_means(torch.as_tensor(X), 5, None, np.random.RandomState(0), 5)
     assert len({(a, b) for a, b in zip(labels.tolist(), y, strict=True)}) == 5
+
+
+@pytest.mark.parametrize("weights", [None, np.arange(600) % 3 + 1.0])
+def test_large_fits_start_from_k_means_on_tensors(monkeypatch, weights):
+    X, tensors = make_blobs(600, 8, centers=4, random_state=0)[0], backends.torch_side()
+    calls, k_means = [], tensors.k_means
+    monkeypatch.setattr(tensors, "HOST_KMEANS", 0)
+    monkeypatch.setattr(tensors, "k_means", lambda *a: calls.append(a) or k_means(*a))
+    tensor = AFCM(4, kernel="local", n_neighbors=200, random_state=0).fit(torch.as_tensor(X), sample_weight=weights)
+    host = AFCM(4, kernel="local", n_neighbors=200, random_state=0).fit(X, sample_weight=weights)
+    assert calls
+    assert adjusted_rand(host.labels_, tensor.labels_) == 1
+    assert tensor.objective_ == pytest.approx(host.objective_, rel=1e-6)
 
 
 def test_models_of_tensors_are_not_saved_and_those_of_arrays_on_a_device_are(tmp_path):

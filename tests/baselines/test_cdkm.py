@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.cluster import KMeans
+from sklearn.cluster import KMeans, kmeans_plusplus
 
 from afcm.baselines import CDKM
 from afcm.baselines.cdkm import HardProblem, random_labels
@@ -92,6 +92,15 @@ def test_starts_as_labels_memberships_or_centres_are_one():
     fits = [CDKM(3, init=init).fit(X).labels_ for init in (labels, np.eye(3)[labels], means)]
     np.testing.assert_array_equal(fits[0], fits[1])
     np.testing.assert_array_equal(fits[0], fits[2])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_seeded_starts_are_those_of_k_means_plus_plus(seed):
+    X, _ = blobs(200, 2, 8, 3.0)
+    ours = CDKM(8, init="k-means++", random_state=seed).fit(X)
+    given = CDKM(8, init=kmeans_plusplus(X, 8, random_state=seed)[0]).fit(X)
+    np.testing.assert_array_equal(ours.labels_, given.labels_)
+    assert ours.n_iter_ == given.n_iter_
 
 
 def test_more_runs_are_no_worse():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.spatial.distance import cdist
 
 from afcm.alternating import run
 from afcm.baselines import FKPS
@@ -83,6 +84,18 @@ def test_projected_directions_are_orthonormal_in_the_spread_of_the_data():
     np.testing.assert_allclose(model.directions_.T @ centred.T @ centred @ model.directions_, np.eye(2), atol=1e-10)
     with pytest.raises(ValueError, match="projection=6 must be at most 5"):
         FKPS(3, projection=6).fit(constant)
+
+
+@pytest.mark.parametrize("projection", [None, 2])
+def test_given_centres_start_from_the_memberships_that_are_best_for_them(projection):
+    X, y = blobs()
+    means = 40 + np.array([X[y == k].mean(axis=0) for k in (2, 0, 1)])  # far from the origin: centred like X
+    nearest = np.argmin(cdist(40 + X, means), axis=1)
+    setting = {"projection": projection, "fuzziness": 1e-3}  # so little that the nearest centre has it all
+    ours, theirs = (FKPS(3, init=init, **setting).fit(40 + X) for init in (means, np.eye(3)[nearest]))
+    np.testing.assert_allclose(ours.history_["objective"], theirs.history_["objective"], rtol=1e-9)
+    np.testing.assert_allclose(ours.memberships_, theirs.memberships_, atol=1e-9)
+    np.testing.assert_array_equal(ours.labels_, nearest)
 
 
 @pytest.mark.parametrize("name", ["fuzziness", "fidelity", "projection"])

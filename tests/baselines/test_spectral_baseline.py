@@ -1,14 +1,17 @@
 """SpectralBaseline: the paper's ablation rows, and the dense textbook formula."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.linalg import eigh, subspace_angles
 from scipy.spatial.distance import cdist
 
+from afcm import spectral, starts
 from afcm.baselines import SpectralBaseline
 from afcm.datasets import make_rings
-from afcm.exceptions import AFCMWarning
+from afcm.exceptions import AFCMWarning, NotConvergedWarning
 from afcm.metrics import clustering_accuracy
 
 from .data import blobs, iris, percents
@@ -77,6 +80,18 @@ def test_more_components_than_clusters_are_warned_of():
     with pytest.warns(AFCMWarning, match=r"components, more than n_clusters=2.*use more n_neighbors"):
         model = SpectralBaseline(2, n_neighbors=2, random_state=0).fit(X)
     assert model.n_components_ >= 6
+
+
+def test_eigenvectors_that_are_not_ready_are_warned_of(monkeypatch):
+    X, _ = blobs(420, 3, 3, 4.0)
+    exact = SpectralBaseline(3, n_neighbors=10, random_state=0).fit(X).eigenvalues_
+    for name in ("DENSE_LIMIT", "DENSE_PER_VECTOR", "DENSE_MOST"):
+        monkeypatch.setattr(spectral, name, 0)
+    monkeypatch.setattr(starts, "leading", partial(starts.leading, max_steps=1))
+    with pytest.warns(NotConvergedWarning, match=r"stopped with a relative residual of 0\.\d+; use more n_neighbors"):
+        hurried = SpectralBaseline(3, n_neighbors=10, random_state=0).fit(X)
+    assert (hurried.eigenvalues_ >= exact - 1e-9).all()
+    assert hurried.eigenvalues_.sum() > exact.sum() + 1e-6
 
 
 @pytest.mark.parametrize(

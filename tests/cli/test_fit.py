@@ -12,14 +12,14 @@ pytest.importorskip("typer")
 import pyarrow.parquet as pq
 from sklearn.preprocessing import minmax_scale
 
-from afcm import AFCM, load_model
+from afcm import AFCM, PlainAFCM, load_model, save_model
 from afcm.cli.methods import METHODS
 from afcm.doubt import ambiguity
 from afcm.exceptions import HardMembershipsWarning
 from afcm.metrics import clustering_accuracy
 from afcm.tabular import read_table
 from afcm.tabular.columns import matrix
-from tests.tabular.files import BROKEN, NAMES, csv_bytes, iris
+from tests.tabular.files import BROKEN, NAMES, SPECIES, csv_bytes, iris
 
 PREDICTING = [name for name in METHODS if name != "SpectralBaseline"]
 
@@ -92,6 +92,20 @@ def test_the_columns_are_found_by_name(afcm, folder):
     assert f"lacks the model's column '{NAMES[2]}'" in less.err
 
 
+def test_a_model_of_nameless_columns_wants_as_many_of_them(afcm, folder):
+    X = matrix(iris(), NAMES[:2])
+    model = PlainAFCM(3, random_state=0).fit(X)
+    save_model(model, folder / "m.afcm")
+    more = afcm("predict", "m.afcm", "iris.csv", "--out", "a.csv")
+    assert more.code == 2
+    expected = "iris.csv has 4 columns of numbers, the model 2 features; leave the other columns out of the file"
+    assert more.err == f"afcm: {expected}\n"
+    assert not (folder / "a.csv").exists()
+    pq.write_table(iris().select(["species", *NAMES[:2]]), folder / "two.parquet")
+    assert afcm("predict", "m.afcm", "two.parquet", "--out", "a.csv").code == 0
+    assert read_table(folder / "a.csv")["label"].to_pylist() == model.predict(X).tolist()
+
+
 def test_json_for_machines(afcm):
     done = afcm("fit", "iris.csv", "--clusters", 3, "--label", "species", "--json", "--out", "a.csv")
     found = json.loads(done.out)
@@ -103,6 +117,43 @@ def test_json_for_machines(afcm):
     assert found["files"] == ["a.csv"]
     truth = iris()["species"].to_pylist()
     assert clustering_accuracy(truth, read_table("a.csv")["label"]) == pytest.approx(found["scores"]["ACC"], abs=1e-6)
+
+
+def test_what_predict_tells_machines_is_what_it_writes(afcm, folder):
+    afcm("fit", "iris.csv", "--clusters", 3, "--drop", "species", "--model", "m.afcm")
+    done = afcm("predict", "m.afcm", "iris.csv", "--label", "species", "--out", "a.csv", "--json")
+    found, table = json.loads(done.out), read_table(folder / "a.csv")
+    labels = table["label"].to_pylist()
+    assert (found["method"], found["n_samples"], found["n_clusters"]) == ("AFCM", 150, 3)
+    assert found["sizes"] == np.bincount(labels).tolist()
+    assert found["ambiguous"] == np.sum(np.array(table["ambiguity"]) >= 0.5)
+    truth = iris()["species"].to_pylist()
+    assert found["scores"]["ACC"] == pytest.approx(clustering_accuracy(truth, labels), abs=1e-6)
+    assert (found["files"], found["added_columns"]) == (["a.csv"], table.column_names[6:])
+
+
+def test_predict_does_not_mix_json_and_the_table_on_standard_output(afcm, folder):
+    save_model(PlainAFCM(3, random_state=0).fit(matrix(iris(), NAMES)), folder / "m.afcm")
+    done = afcm("predict", "m.afcm", "iris.csv", "--json", "--out", "-")
+    assert (done.code, done.out) == (2, "")
+    assert done.err == "afcm: --json and --out - both write to standard output; give --out a file\n"
+
+
+def test_a_label_without_any_value_is_refused_and_nothing_is_written(afcm, folder):
+    text = csv_bytes().decode()
+    for name in SPECIES:
+        text = text.replace(name, "")
+    (folder / "unknown.csv").write_text(text)
+    done = afcm("fit", "unknown.csv", "--clusters", 3, "--label", "species", "--out", "a.csv", "--model", "m.afcm")
+    assert done.code == 2
+    assert "afcm: --label species: the column has no value; leave the option out" in done.err
+    assert {path.name for path in folder.iterdir()} == {"iris.csv", "unknown.csv"}
+    save_model(PlainAFCM(3, random_state=0).fit(matrix(iris(), NAMES)), folder / "m.afcm")
+    for command in (["predict", "m.afcm", "unknown.csv", "--out", "a.csv"], ["compare", "unknown.csv"]):
+        done = afcm(*command, "--label", "species")
+        assert (done.code, done.out) == (2, "")
+        assert "afcm: --label species: the column has no value; leave the option out" in done.err
+        assert not (folder / "a.csv").exists()
 
 
 def test_clusters_are_counted(afcm):
@@ -118,6 +169,16 @@ def test_parameters_of_the_method(afcm):
     assert json.loads(done.out)["n_iter"] == 2
     wrong = afcm("fit", "iris.csv", "--method", "FCM", "--set", "exponent=1.5")
     assert (wrong.code, "--set exponent: FCM has no such parameter; it has device, init, m" in wrong.err) == (2, True)
+
+
+def test_a_parameter_that_is_not_json_is_text(afcm, folder):
+    options = ["--set", "kernel=binary", "--set", "n_neighbors=7", "--model", "m.afcm"]
+    done = afcm("fit", "iris.csv", "--clusters", 3, *options)
+    assert done.code == 0, done.err
+    model = load_model(folder / "m.afcm")[-1]
+    assert (model.kernel, model.n_neighbors) == ("binary", 7)
+    wrong = afcm("fit", "iris.csv", "--clusters", 3, "--set", "kernel=round")
+    assert (wrong.code, "kernel='round' is not known; use one of" in wrong.err) == (2, True)
 
 
 def test_the_seed_decides(afcm, folder):
@@ -162,6 +223,15 @@ class TestMissingValues:
         assert read_table(folder / "a.csv")["label"].null_count == 0
         assert afcm("predict", "m.afcm", holes, "--out", "b.csv").code == 0
         assert read_table(folder / "a.csv")["label"].equals(read_table(folder / "b.csv")["label"])
+
+
+def test_missing_values_in_every_row_leave_nothing_to_cluster(afcm, folder):
+    (folder / "holes.csv").write_text("a,b\n1,\n,2\n3,\n,5\n")
+    done = afcm("fit", "holes.csv", "--clusters", 2, "--missing", "drop", "--out", "a.csv")
+    assert done.code == 2
+    assert "--missing drop leaves no row: every row has a missing value; use --missing impute" in done.err
+    assert not (folder / "a.csv").exists()
+    assert afcm("fit", "holes.csv", "--clusters", 2, "--missing", "impute", "--out", "a.csv").code == 0
 
 
 @pytest.mark.parametrize("name", BROKEN)

@@ -63,6 +63,15 @@ def test_compare_keeps_going_when_a_method_cannot(afcm, folder):
     assert "n_neighbors=5" in rows["methods"][1]["remark"]
 
 
+def test_compare_shows_a_method_that_cannot_with_the_reason_alone(afcm, folder):
+    (folder / "few.csv").write_text("a,b\n1,2\n2,1\n8,9\n")
+    done = afcm("compare", "few.csv", "--clusters", 2, "--method", "CDKM,SpectralBaseline")
+    assert done.code == 0
+    (line,) = [" ".join(line.split()) for line in done.out.splitlines() if "SpectralBaseline" in line]
+    assert line == "SpectralBaseline n_neighbors=5 must be below n_samples=3; use at most 2"
+    assert "None" not in done.out
+
+
 def test_info_tells_what_is_in_a_model(afcm):
     afcm("fit", "iris.csv", "--clusters", 3, "--model", "m.afcm")
     found = json.loads(afcm("info", "m.afcm", "--json").out)

@@ -103,6 +103,18 @@ def test_a_header_that_announces_too_much_is_refused(tiny, tiny_arrays, tmp_path
     refused(path, tiny, r"missing announces shape \(1000000000000000, 2\)")
 
 
+def test_a_version_of_the_array_format_that_is_not_known_is_refused(tiny, tiny_arrays, tmp_path):
+    def written(version):
+        stream = io.BytesIO()
+        np.lib.format.write_array(stream, tiny_arrays["X"], version=version)
+        return write_zip(tmp_path / "version.npz", (members | {"X.npy": stream.getvalue()}).items())
+
+    members = {f"{name}.npy": as_npy(array) for name, array in tiny_arrays.items()}
+    for version in ((1, 0), (2, 0)):
+        assert read_archive(written(version), tiny.archive, tiny).X.shape == (6, 2)
+    refused(written((3, 0)), tiny, r"it uses version \(3, 0\) of the \.npy format, expected 1\.0 or 2\.0")
+
+
 def test_a_file_too_large_for_its_data_is_not_even_read(tiny, tmp_path):
     path = tmp_path / "large.npz"
     with path.open("wb") as file:

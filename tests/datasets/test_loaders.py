@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from sklearn.datasets import load_iris
 
-from afcm.datasets import DatasetCorrupt, DatasetNotFound, load_dataset
+from afcm.datasets import DatasetCorrupt, DatasetNotFound, downloads, load_dataset
 from afcm.datasets.folders import cache_folder
 from afcm.datasets.scaling import minmax
 from tests.datasets.openml_site import no_network, site
@@ -114,6 +114,12 @@ def test_nothing_is_downloaded_when_told_not_to(monkeypatch):
         load_dataset("breast", download=False)
     with pytest.raises(DatasetNotFound, match=r"AFCM_DATA\.$"):
         load_dataset("breast-id")
+
+
+def test_a_set_without_a_download_is_not_asked_for(tiny, monkeypatch):
+    monkeypatch.setattr("sklearn.datasets.fetch_openml", lambda **options: pytest.fail("asked openml.org"))
+    with pytest.raises(downloads.DOWNLOAD_ERRORS, match="tiny has no public download that scikit-learn knows"):
+        downloads.fetch(tiny)
 
 
 def test_a_download_is_cached_and_used_from_then_on(cache, monkeypatch):

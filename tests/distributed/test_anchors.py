@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 import pytest
 
-from afcm import AFCM
+from afcm import AFCM, anchors
 from afcm.anchors import AnchorSimilarity
 from afcm.checkpoints import Checkpoint
 from afcm.exceptions import HardMembershipsWarning
@@ -53,6 +53,15 @@ def test_a_fit_of_chunks_is_the_fit_in_memory(rings):
     np.testing.assert_array_equal(there.anchors_, here.anchors_)
     for name in ("objective_", "gamma_", "normalized_cut_", "crispness_"):
         assert getattr(there, name) == pytest.approx(getattr(here, name), rel=1e-8)
+
+
+def test_anchors_are_learned_from_the_rows_that_are_drawn_in_memory(rings, monkeypatch):
+    monkeypatch.setattr(anchors, "LEARNED_FROM", 6)  # 360 of the 600 rows
+    here, there = copies(SOFT)
+    here.fit(rings)
+    there.fit(da.from_array(rings, chunks=UNEVEN))
+    np.testing.assert_array_equal(there.anchors_, here.anchors_)
+    assert np.abs(there.memberships_.compute() - here.memberships_).max() <= 1e-10
 
 
 @pytest.mark.parametrize("weighted", [False, True])

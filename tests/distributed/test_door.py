@@ -57,6 +57,27 @@ def test_unknown_chunk_sizes_are_counted_and_x_is_left_as_it_was(blobs):
     assert model.memberships_.shape == ((blobs[:, 0] > 0).sum(), 3)
 
 
+def test_an_unknown_number_of_columns_is_refused(chunks, blobs):
+    some = chunks[:, chunks[0] > 0]
+    assert np.isnan(some.shape[1])
+    with pytest.raises(ValueError, match=r"unknown number of columns; call X.compute_chunk_sizes\(\)"):
+        PlainAFCM(4).fit(some)
+    model = PlainAFCM(4, random_state=0, n_init=1).fit(some.compute_chunk_sizes())
+    assert model.n_features_in_ == (blobs[0] > 0).sum()
+
+
+def test_weights_of_unknown_chunk_sizes_are_counted_and_left_as_they_were(chunks, blobs):
+    there = chunks[:, 0] > 0
+    weights = abs(chunks[:, 1])[there]
+    model = PlainAFCM(3, random_state=0, n_init=1).fit(chunks[there], sample_weight=weights)
+    assert np.isnan(weights.shape[0])
+    some = blobs[blobs[:, 0] > 0]
+    here = PlainAFCM(3, random_state=0, n_init=1).fit(some, sample_weight=abs(some[:, 1]))
+    np.testing.assert_allclose(model.cluster_centers_, here.cluster_centers_, atol=1e-9)
+    with pytest.raises(ValueError, match=r"sample_weight has shape .* one weight per sample"):
+        PlainAFCM(3).fit(chunks, sample_weight=weights)
+
+
 def test_data_frames_give_their_names(frame, blobs):
     model = PlainAFCM(4, random_state=0, n_init=1).fit(frame)
     assert list(model.feature_names_in_) == list("abcde")

@@ -8,6 +8,8 @@ import signal
 import subprocess
 import sys
 from contextlib import contextmanager
+from types import SimpleNamespace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -19,6 +21,11 @@ from afcm.exceptions import WorkersLostError
 dask = pytest.importorskip("dask", reason="the extra afcm[dask] is not installed")
 da = pytest.importorskip("dask.array", reason="the extra afcm[dask] is not installed")
 distributed = pytest.importorskip("distributed", reason="the extra afcm[dask] is not installed")
+
+from distributed.comm import CommClosedError  # noqa: E402
+from distributed.scheduler import KilledWorker  # noqa: E402
+
+from afcm.distributed import executing  # noqa: E402
 
 
 @contextmanager
@@ -79,17 +86,41 @@ def test_all_workers_killed_then_resumed(scheduler, blobs, tmp_path):
     assert np.abs(memberships - here.memberships_).max() <= 1e-10
 
 
-def test_a_chunk_that_kills_every_worker_is_told(scheduler, blobs):
-    with (
-        dask.config.set({"distributed.scheduler.allowed-failures": 0}),
-        workers(scheduler.cluster.scheduler_address, 1),
-    ):
+def test_a_chunk_that_kills_every_worker_is_told(scheduler, blobs, monkeypatch):
+    monkeypatch.setattr(scheduler.cluster.scheduler, "allowed_failures", 0)
+    with workers(scheduler.cluster.scheduler_address, 1):
         scheduler.wait_for_workers(1)
         deadly = da.from_array(blobs, chunks=(350, 5)).map_blocks(end, dtype=float, meta=np.empty((0, 0)))
-        with pytest.raises(WorkersLostError, match="smaller chunks"):
+        with pytest.raises(WorkersLostError, match=r"died while running it.*smaller chunks"):
             PlainAFCM(4, init=blobs[:4]).fit(deadly)
 
 
 def end(rows):
     os.kill(os.getpid(), signal.SIGKILL)
     return rows
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (KilledWorker("sum", SimpleNamespace(address="tcp://w"), 3), "on 4 different workers, but all .* died"),
+        (distributed.CancelledError("sum"), "the connection to the scheduler broke .CancelledError."),
+        (CommClosedError("reset"), "the connection to the scheduler broke .CommClosedError."),
+    ],
+)
+def test_what_a_broken_cluster_raises_is_told_with_the_way_out(monkeypatch, error, words):
+    monkeypatch.setattr(executing, "done", lambda *_: True)
+    client = SimpleNamespace(scheduler=SimpleNamespace(address="tcp://far:8786"))
+    future = Mock(**{"result.side_effect": error})
+    with pytest.raises(WorkersLostError, match=f"tcp://far:8786.*{words}.*fit again.*Checkpoint") as caught:
+        executing.awaited(client, future)
+    assert caught.value.__cause__ is error
+    future.cancel.assert_called_once_with()
+
+
+def test_an_error_of_the_task_itself_is_passed_on(monkeypatch):
+    monkeypatch.setattr(executing, "done", lambda *_: True)
+    future = Mock(**{"result.side_effect": ValueError("X contains NaN")})
+    with pytest.raises(ValueError, match="X contains NaN"):
+        executing.awaited(None, future)
+    future.cancel.assert_called_once_with()

@@ -151,6 +151,19 @@ def test_prepared_graphs_are_shared_and_do_not_depend_on_the_seed():
     np.testing.assert_allclose(eigen.graph_image, eigen.vectors * eigen.values, atol=1e-6)
 
 
+def test_eigenvectors_of_weighted_samples_are_those_of_repeated_ones():
+    X, _ = blobs(120, cluster_std=3.0)
+    prepared = anchored(3, n_anchors=40).prepare(X, sample_weight=np.arange(120) % 3 + 1.0)
+    masses = prepared.graph.masses.astype(int)
+    eigen = prepared.eigenvectors(4, 1e-10)
+    rows = np.repeat(prepared.weights.toarray(), masses, axis=0)
+    repeated = rows @ (rows / rows.sum(axis=0)).T
+    np.testing.assert_allclose(eigen.values, np.linalg.eigvalsh(repeated)[:-5:-1], atol=1e-9)
+    spread = np.repeat(eigen.vectors / np.sqrt(masses)[:, None], masses, axis=0)
+    np.testing.assert_allclose(spread.T @ spread, np.eye(4), atol=1e-9)
+    np.testing.assert_allclose(repeated @ spread, spread * eigen.values, atol=1e-7)
+
+
 def test_callbacks_checkpoints_warm_starts_and_pickles(iris, tmp_path):
     X, _ = iris
     seen = []

@@ -42,6 +42,21 @@ def test_the_sweeps_so_far_are_kept(cls):
 
 
 @pytest.mark.filterwarnings("ignore::afcm.exceptions.AFCMWarning")
+def test_the_sweeps_so_far_of_chunks_are_kept():
+    dask = pytest.importorskip("dask", reason="the extra afcm[dask] is not installed")
+    chunks = pytest.importorskip("dask.array").from_array(X, chunks=(200, 4))
+    settings = {"graph": "anchors", "n_anchors": 60, "graph_weight": 6e5, "tol": 0.0, "random_state": 0}
+    model = AFCM(5, callback=stop_at(2), **settings)
+    with dask.config.set(scheduler="synchronous"):
+        with pytest.raises(Interrupted, match="holds the best model so far"):
+            model.fit(chunks)
+        short = AFCM(5, max_iter=2, **settings).fit(chunks)
+        assert (model.n_iter_, model.converged_) == (2, False)
+        assert np.array_equal(model.memberships_.compute(), short.memberships_.compute())
+        assert np.array_equal(model.predict(X[:20]), model.labels_[:20].compute())
+
+
+@pytest.mark.filterwarnings("ignore::afcm.exceptions.AFCMWarning")
 def test_the_best_of_the_runs_so_far_is_kept():
     settings = {"init": "random", "random_state": 0, "n_init": 4}
     model = PlainAFCM(5, callback=stop_at(1, run=3), **settings)

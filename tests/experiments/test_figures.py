@@ -32,6 +32,20 @@ def test_convergence_shows_the_objective_and_the_accuracy():
     np.testing.assert_array_equal(right.lines[0].get_ydata(), row.details["acc"])
 
 
+@pytest.mark.parametrize(
+    ("objective", "labels"),
+    [
+        ((3e5, 1e5, 1e5), {"100 k", "200 k", "300 k"}),
+        ((-1e6, -3e6), {"−1,000 k", "−3,000 k"}),
+        ((3.0, 1.0), {"1", "3"}),
+    ],
+)
+def test_a_large_objective_is_labelled_in_thousands(objective, labels):
+    figure = figures.convergence_figure([trace(objective=objective, capped_at=None)])
+    figure.draw_without_rendering()
+    assert labels <= {label.get_text() for label in figure.axes[0].get_yticklabels()}
+
+
 def test_convergence_says_where_gamma_meets_its_cap_and_only_there():
     capped, free = figures.convergence_figure([trace("iris", capped_at=3), trace("usps", capped_at=None)]).axes[:2]
     assert texts(capped) == ["γ capped (sweep 3)"]

@@ -153,6 +153,28 @@ def test_a_writer_in_another_process_is_refused(path):
     assert "is being written by another run" in done.stdout
 
 
+def test_without_locks_on_this_system_rows_are_written_all_the_same(path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "fcntl", None)
+    write(path, [row()])
+    write(path, [row(seed=1)])
+    assert [each.seed for each in read_rows(path)] == [0, 1]
+
+
+def test_without_locks_in_this_folder_rows_are_written_all_the_same(path, monkeypatch):
+    fcntl = pytest.importorskip("fcntl")
+    asked = []
+
+    def flock(descriptor, how):
+        asked.append(how)
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    write(path, [row()])
+    write(path, [row(seed=1)])
+    assert [each.seed for each in read_rows(path)] == [0, 1]
+    assert asked == [fcntl.LOCK_EX | fcntl.LOCK_NB] * 2
+
+
 NO_ROWS = {
     "nothing": b"",
     "half": b'{"experiment": "table1", "data',
@@ -225,6 +247,18 @@ def test_a_row_that_did_not_reach_the_disk_is_taken_back(path, monkeypatch):
             with pytest.raises(StoreError, match=f"{os.strerror(errno.EIO)}; the 1 rows before are safe"):
                 store.append(row(seed=1))
         assert [each.seed for each in read_rows(path)] == [0]
+        store.append(row(seed=1))
+    assert [each.seed for each in read_rows(path)] == [0, 1]
+
+
+def test_a_row_that_was_written_in_part_is_taken_back(path, monkeypatch):
+    whole, write_all = write(path, [row()]), os.write
+    with RowStore(path) as store:
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "write", lambda descriptor, line: write_all(descriptor, line[:20]))
+            with pytest.raises(StoreError, match=f"{os.strerror(errno.ENOSPC)}; the 1 rows before are safe: make room"):
+                store.append(row(seed=1))
+        assert path.read_bytes() == whole
         store.append(row(seed=1))
     assert [each.seed for each in read_rows(path)] == [0, 1]
 

@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import cdist
 from sklearn.base import clone
 from sklearn.mixture import GaussianMixture
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from afcm import GeneralizedGaussianMixture, mggd
-from afcm.exceptions import AFCMWarning, NotConvergedWarning
+from afcm.exceptions import AFCMWarning, MergedClustersWarning, NotConvergedWarning
 from tests.mixture.cases import KINDS, LIKE_SKLEARN, clusters
 
 
@@ -210,6 +211,18 @@ def test_the_floor_holds_and_only_binds_where_it_must(data):
     assert (np.diff(model.history_["objective"]) <= 1e-9 * abs(model.objective_)).all()
 
 
+def test_without_a_floor_the_scale_of_the_identity_follows_the_unit_of_the_data(data):
+    X, labels = data
+    setting = {"covariance_type": "identity", "shape": 1, "init": np.eye(3)[labels], "max_iter": 2000}
+    free = GeneralizedGaussianMixture(3, reg_covar=0, **setting).fit(X)
+    tiny = GeneralizedGaussianMixture(3, reg_covar=0, **setting).fit(1e-5 * X)
+    assert tiny.scale_ == pytest.approx(1e10 * free.scale_, rel=1e-6)
+    np.testing.assert_allclose(tiny.memberships_, free.memberships_, atol=1e-6)
+    with pytest.warns(MergedClustersWarning):
+        held = GeneralizedGaussianMixture(3, reg_covar=1e-6, **setting).fit(1e-5 * X)
+    assert held.scale_ == pytest.approx(1 / (2 * 1e-6))  # a variance of 1e-6, the floor
+
+
 def test_the_user_is_told_when_it_did_not_converge(data):
     with pytest.warns(NotConvergedWarning, match="max_iter=1"):
         GeneralizedGaussianMixture(3, max_iter=1, tol=0, random_state=0).fit(data[0])
@@ -255,3 +268,13 @@ def test_data_frames_are_fitted_without_a_word():
     model = GeneralizedGaussianMixture(2, random_state=0).fit(frame)
     assert list(model.feature_names_in_) == ["a", "b"]
     assert np.array_equal(model.predict(frame), model.labels_)
+
+
+def test_frames_have_a_named_column_of_distances_for_each_component(data):
+    X = data[0]
+    model = GeneralizedGaussianMixture(3, shape=1, random_state=0).set_output(transform="pandas").fit(X)
+    frame = model.transform(X)
+    assert list(frame.columns) == [f"generalizedgaussianmixture{j}" for j in range(3)]
+    parts = zip(model.means_, model.covariances_, strict=True)
+    expected = [cdist(X, mean[None], "mahalanobis", VI=np.linalg.inv(covariance)) for mean, covariance in parts]
+    np.testing.assert_allclose(frame.to_numpy(), np.hstack(expected), rtol=1e-9)

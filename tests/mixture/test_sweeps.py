@@ -90,6 +90,31 @@ def test_no_nudge_beats_centre_and_scatter_at_their_fixed_point(seed, shape, kin
         assert state.objective <= made.at(replace(fitted, scatters=turned)).objective + 1e-7
 
 
+@pytest.mark.parametrize("kind", ["full", "diag", "spherical"])
+def test_a_component_whose_shape_step_would_raise_its_loss_stays_while_the_others_go(kind):
+    """The floor of the covariances binds for some: their best shape asks for less than it allows."""
+    rng = np.random.RandomState(1)
+    points, _ = clusters(rng, 20, 2, shape=0.5, spread=2.0)
+    made, n_mixed = problem(points, kind, shared=False, reg_covar=3.0), 0
+    state = made.from_memberships(rng.dirichlet(np.full(3, 0.3), size=60), 1.0)
+    for _ in range(10):
+        before, shares = state.parameters, state.memberships
+        whole = replace(before, shapes=made.best_shapes(before, state.distances, shares))
+        after, distances = made.reshaped(before, state.distances, shares)
+        old, full = (
+            made.losses(*step, shares, joint=False)
+            for step in ((before, state.distances), made.rescaled(whole, state.distances, shares))
+        )
+        refused = full > old + 1e-9
+        np.testing.assert_array_equal(after.shapes, np.where(refused, before.shapes, whole.shapes))
+        np.testing.assert_array_equal(after.scatters[refused], before.scatters[refused])
+        np.testing.assert_allclose(made.losses(after, distances, shares, joint=False), np.minimum(old, full), atol=1e-9)
+        np.testing.assert_allclose(distances, made.distances(after), rtol=1e-9)
+        n_mixed += refused.any() and not refused.all()
+        state = made.sweep(state)
+    assert n_mixed
+
+
 def test_a_component_without_mass_keeps_its_parameters():
     points, labels = clusters(np.random.RandomState(0), 30)
     for shared in (True, False):

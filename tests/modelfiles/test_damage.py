@@ -139,6 +139,26 @@ def test_values_that_no_model_has(path):
         refused(path, words, [load_model])
 
 
+def test_a_number_beyond_the_range_of_floats(path):
+    redocument(path, lambda document: document["model"]["params"].update(tol=0.125))
+    contents = entries(path)
+    text = contents["model.json"].replace(b'"tol": 0.125', b'"tol": 1e999')
+    assert text.count(b"1e999") == 1
+    rewrite(path, contents | {"model.json": text})
+    refused(path, "holds a number too large for a float; give a file that afcm.save_model has written", [load_model])
+
+
+def test_parts_of_another_class_than_they_should_be(path):
+    def exchange(document):
+        state = document["model"]["state"]
+        state["_similarity"], state["_base"] = state["_base"], state["_similarity"]
+
+    redocument(path, exchange)
+    refused(
+        path, "_similarity not NeighborSimilarity or GivenSimilarity or AnchorSimilarity; fit .* again", [load_model]
+    )
+
+
 def test_arrays_that_do_not_fit(path):
     contents = entries(path)
     model = json.loads(contents["model.json"])["model"]["state"]

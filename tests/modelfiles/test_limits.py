@@ -6,6 +6,7 @@ import json
 import shutil
 import struct
 
+import numpy as np
 import pytest
 
 from afcm import load_model, save_model
@@ -32,6 +33,15 @@ def test_sizes_that_are_lies(path):
         struct.pack_into("<H" if offset == 8 else "<I", data, start + offset, value)
         path.write_bytes(data)
         refused(path, words, [load_model])
+
+
+def test_an_array_that_ends_before_its_declared_size(path):
+    data = npy(np.ones((60, 3))).replace(b"(60, 3)", b"(61, 3)")
+    rewrite(path, entries(path) | {"arrays/0.npy": data})
+    whole = bytearray(path.read_bytes())
+    struct.pack_into("<I", whole, directory_fields(whole, b"arrays/0.npy") + 24, len(data) + 3 * 8)
+    path.write_bytes(whole)
+    refused(path, r"ends in the middle of arrays/0\.npy; copy it again, or save the model again", [load_model])
 
 
 def test_files_that_unpack_to_far_too_much(path, monkeypatch):

@@ -212,6 +212,20 @@ def test_models_that_are_refused_and_why(tmp_path):
     refused(FCM(3), tmp_path, "cannot hold a description of", info={"a": "x" * container.DOCUMENT_BYTES})
 
 
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (np.float16(2), "cannot hold a float16; use a plain number"),
+        (np.complex128(2), "cannot hold a complex128; use a plain number"),
+        (np.ma.masked_invalid(X[:3]), "cannot hold a masked array; use a plain one"),
+        (sp.csc_array(X[:3]), "cannot hold a sparse matrix of format 'csc'; use CSR"),
+        (slice(0, 3), r"cannot hold slice\(0, 3, None\); it holds slice\(None\) alone"),
+    ],
+)
+def test_a_parameter_that_is_refused_is_named_with_the_way_out(value, words, tmp_path):
+    refused(FCM(3, init=value), tmp_path, f": init: {words}")
+
+
 @pytest.mark.parametrize("fault", [OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt()])
 def test_what_stops_the_writing_leaves_the_old_file_and_nothing_else(fault, tmp_path, monkeypatch):
     path = save_model(fitted("FCM"), tmp_path / "model.afcm")

@@ -58,3 +58,14 @@ def test_a_selection():
     assert len(chart.lines) == 6
     assert chart.lines[0].name == "eigengap → 3"
     assert chart.told.startswith("Recommended: 2. Best by each criterion alone: eigengap 3, stability 3,")
+
+
+def test_a_criterion_that_says_nothing_has_no_line():
+    chosen = selection()
+    del chosen.votes["xie_beni"]
+    for row in chosen.table:
+        row |= {"xie_beni": float("nan"), "plain_bic": 7.0}
+    whole, part = charts.of_selection(selection()), charts.of_selection(chosen)
+    silent = ("xie beni", "plain bic")
+    assert part.lines == [line for line in whole.lines if not line.name.startswith(silent)]
+    assert len(part.lines) == 4

@@ -43,6 +43,18 @@ def test_a_pipeline_is_read_through_to_its_clusterer(iris):
     assert list(findings.versions) == ["afcm", "numpy", "scipy", "scikit-learn", "Python"]
 
 
+def test_parameters_that_are_no_words_or_numbers_are_told_in_short():
+    X, seen = IRIS.data.to_numpy(), []
+
+    def look(iteration):
+        seen.append(iteration)
+
+    model = PlainAFCM(3, init=X[:3], random_state=np.random.RandomState(0), callback=look).fit(X)
+    told = Findings.of(model, X).parameters
+    assert (told["init"], told["random_state"], told["callback"]) == ("array of shape (3, 4)", "RandomState", "look")
+    assert seen
+
+
 def test_profiles_are_means_in_original_units(iris):
     model, findings = iris
     for j in range(3):

@@ -100,6 +100,20 @@ def test_stability_is_one_for_clear_rows_and_low_for_noise():
     assert stability(random.standard_normal((90, 3)), 3, random) < 0.8
 
 
+def test_stability_is_zero_where_half_the_samples_are_fewer_than_the_clusters():
+    rows = np.repeat(np.eye(3), 2, axis=0)
+    assert stability(np.hstack([rows, rows[:, :1]]), 4, np.random.RandomState(0)) == 0.0
+
+
+def test_models_that_cannot_be_fitted_leave_their_columns_empty_and_the_others_stand():
+    X = np.repeat([[0.0, 0.0], [1.0, 0.5], [9.0, 9.0], [10.0, 8.0]], 5, axis=0)
+    table = select_n_clusters(X, range(1, 7), random_state=0).table
+    models = ("xie_beni", "fuzzy_silhouette", "plain_bic", "mixture_bic")
+    assert all(math.isfinite(row["plain_bic"]) for row in table[:4])
+    assert all(math.isnan(row[name]) for row in table[4:] for name in models)  # four different samples
+    assert all(math.isfinite(row["eigengap"]) for row in table)
+
+
 @pytest.mark.parametrize(
     ("counts", "message"),
     [([], "n_clusters is empty"), ([0, 1], "n_clusters=0 must be at least 1"), ([2, 239], "n_clusters goes up to 239")],

@@ -61,6 +61,7 @@ BROKEN: dict[str, tuple[bytes, list[str]]] = {
     "mixed.csv": (b"a,b\n" + MANY + b"7,oops\n", ["column 'b'", "row 51", "'oops'", "--drop b"]),
     "latin-1.csv": ("a,b,c\n1,2,ö\n3,4,ü\n".encode("latin-1"), ["not utf-8", "column 3 ('c')", "--encoding"]),
     "latin-1-header.csv": ("a,ö\n1,2\n3,4\n".encode("latin-1"), ["not utf-8", "names", "--encoding"]),
+    "latin-1-decimals.csv": ("a,ö\n1.5,2.5\n3,4\n".encode("latin-1"), ["not utf-8", "0xf6", "--encoding"]),
     "utf-16.csv": (csv_bytes().decode().encode("utf-16"), ["UTF-16", "--encoding utf-16"]),
     "twice.csv": (b"a,b,a\n1,2,3\n4,5,6\n", ["'a'", "columns 1, 3"]),
     "huge.csv": (b"a,b\n1,2\n1e308,4\n3,5\n", ["column 'a'", "1e+308", "row 2", "--drop a"]),

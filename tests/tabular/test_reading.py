@@ -97,9 +97,49 @@ def test_a_layout_can_be_given(written):
         read_table(odd, format="csv", layout=Layout(encoding="klingon"))
 
 
+def test_text_that_is_not_in_the_encoding_that_was_given(written):
+    path = written("umlaut.csv", "a,b\n1,ö\n".encode())
+    with pytest.raises(TableError, match=r"umlaut\.csv is not ascii text: .* byte 0xc3 .*; use --encoding"):
+        read_table(path, layout=Layout(encoding="ascii"))
+    assert read_table(path)["b"].to_pylist() == ["ö"]
+
+
 def test_integers_that_turn_into_decimals_late_are_numbers(written):
     table = read_table(written("late.csv", b"a\n" + b"1\n" * 600_000 + b"1.5\n"))
     assert matrix(table, ["a"])[-1, 0] == 1.5
+
+
+def test_lines_longer_than_a_block_of_the_reader(written):
+    names = [f"gene_{number:06d}" for number in range(90_000)]
+    text = "\n".join([",".join(names), *[",".join(["0.5"] * 90_000)] * 2])
+    table = read_table(written("wide.csv", text.encode()))
+    assert table.column_names == names
+    assert table.column(89_999).to_pylist() == [0.5, 0.5]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "latin-1"])
+@pytest.mark.parametrize("end", ["", "\n", "\r\n"])
+def test_names_without_rows(encoding, end, written):
+    with pytest.raises(TableError, match=r"has no rows \(columns: ä, b\)"):
+        read_table(written("names.csv", f"ä,b{end}".encode(encoding)), layout=Layout(encoding=encoding))
+
+
+def test_a_quote_that_is_never_closed_swallows_no_rows(written):
+    with pytest.raises(TableError, match=r"a quote is opened before '2 3,4 5,6' and never closed"):
+        read_table(written("open.csv", b'a,b\n1,"2\n3,4\n5,6\n'))
+    packed = gzip.compress(b'a,b\n1,"2\n3,4\n5,6')
+    with pytest.raises(TableError, match="never closed"):
+        read_table(written("open.csv.gz", packed))
+    closed = read_table(written("closed.csv", b'a,b\n1,"2\n3,4\n5,6"\n'))
+    assert closed["b"].to_pylist() == ["2\n3,4\n5,6"]
+
+
+def test_decimals_that_turn_into_text_late_are_named(written):
+    row = b"1." + b"5" * 50 + b",2\n"
+    table = read_table(written("late.csv", b"a,b\n" + row * 25_000 + b"oops,3\n"))
+    assert table["a"][-1].as_py() == "oops"
+    with pytest.raises(TableError, match=r"'a' mixes numbers and text: row 25001 holds 'oops'; .* --drop a"):
+        choose_columns(table)
 
 
 def test_files_that_are_not_there(tmp_path):

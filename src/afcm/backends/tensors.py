@@ -42,7 +42,7 @@ def moved(value: Any, reference: Any) -> Any:
     """Arrays, tensors and sparse matrices go where ``reference`` is (to the host if it is no tensor); others stay."""
     if not isinstance(reference, torch.Tensor):
         return to_host(value)
-    if isinstance(value, SparseTensor | torch.Tensor):
+    if isinstance(value, torch.Tensor):
         return value.to(reference.device)
     if sp.issparse(value):
         return SparseTensor.of(value, reference.device)
@@ -147,10 +147,6 @@ class SparseTensor:
     def toarray(self) -> Any:
         """The dense matrix, on the host."""
         return self.hosted.toarray()
-
-    def to(self, device: Any) -> SparseTensor:
-        """The same elsewhere."""
-        return SparseTensor(self.data.to(device), self.indices.to(device), self.indptr.to(device), self.shape)
 
     def with_data(self, data: Any) -> SparseTensor:
         """Other entries at the same places."""

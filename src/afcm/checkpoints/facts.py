@@ -59,10 +59,11 @@ def shown(value: Any) -> str:
         return str(int(value))
     if isinstance(value, numbers.Real):
         return repr(float(value))
-    if isinstance(value, (list, tuple)) or hasattr(value, "shape"):
+    try:
         array = np.asarray(to_host(value), dtype=np.float64)
-        return f"an array of shape {array.shape} ({digest(np.atleast_1d(array))[:8]})"
-    return type(value).__qualname__
+    except (TypeError, ValueError):  # the fit itself says what is wrong with it
+        return type(value).__qualname__
+    return f"an array of shape {array.shape} ({digest(np.atleast_1d(array))[:8]})"
 
 
 def differences(there: Mapping[str, Any], here: Facts) -> list[str]:

@@ -92,6 +92,15 @@ def journal(estimator: Any, X: Any, masses: Any = None, *, data: Mapping[str, An
     return WrittenJournal(given, facts(estimator, X, masses, data), X)
 
 
+def check_early(estimator: Any) -> None:
+    """What is wrong with a checkpoint, as far as that can be told without the data, is told before long work."""
+    given = estimator.callback
+    if isinstance(given, Checkpoint):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CheckpointWarning)  # the journal says it
+            WrittenJournal(given, facts(estimator, None, None, {}), None)
+
+
 class Journal:
     """The runs of one fit, with nothing written down."""
 

@@ -70,11 +70,9 @@ def compare(
 def number(clusters: str, samples: Samples, console: Console) -> int:
     """The number of clusters for all methods."""
     if not clusters:
-        classes = samples.column(samples.label)
-        if classes is not None:
-            count = len({value for value in classes if value is not None})
-            say(console, f"note: {count} clusters, as many as --label has classes (oracle)")
-            return max(count, 1)
+        if samples.label is not None:
+            say(console, f"note: {samples.n_classes} clusters, as many as --label has classes (oracle)")
+            return samples.n_classes
     count_or_auto = options.count(clusters or "auto")
     return methods.counted(samples.X) if count_or_auto == "auto" else int(count_or_auto)
 
@@ -85,8 +83,8 @@ def compared(names: list[str], count: int, samples: Samples, seed: int, stages: 
     for name in names:
         try:
             estimator = methods.make(name, count, seed, {})
-            rows.append({"method": name, "seconds": methods.fitted(estimator, samples.X, stages)})
-            rows[-1] |= figures(estimator, samples)
+            seconds = methods.fitted(estimator, samples.X, stages)
+            rows.append({"method": name, "seconds": seconds, **figures(estimator, samples)})
         except ValueError as error:
             rows.append({"method": name, "remark": one_line(error)})
     columns = list(dict.fromkeys(key for row in rows for key in row))
@@ -97,7 +95,7 @@ def figures(estimator: Any, samples: Samples) -> dict[str, Any]:
     """What can be compared between methods."""
     verdict = outcome.judged(estimator, samples)
     return {
-        **outcome.scored(verdict.scores, samples),
+        **outcome.scored(verdict.scores),
         "small": int(verdict.sizes.min()),
         "large": int(verdict.sizes.max()),
         "ambiguous": len(verdict.ambiguous),

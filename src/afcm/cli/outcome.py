@@ -28,12 +28,10 @@ def judged(estimator: Any, samples: Samples) -> Verdict:
     return Verdict.on(estimator, samples.X, samples.column(samples.label))
 
 
-def scored(scores: Scores | None, samples: Samples) -> dict[str, float]:
+def scored(scores: Scores | None) -> dict[str, float]:
     """Agreement with the known classes, for JSON."""
-    if samples.label is None:
-        return {}
     if scores is None:
-        raise ValueError(f"--label {samples.label}: the column has no value; leave the option out")
+        return {}
     return {name: round(value, 6) for name, value in zip(("ACC", "NMI", "ARI"), scores[:3], strict=True)}
 
 
@@ -50,7 +48,7 @@ def described(verdict: Verdict, estimator: Any, samples: Samples) -> dict[str, A
     for name in ("objective_", "gamma_", "crispness_", "membership_state_", "converged_", "n_iter_"):
         if hasattr(estimator, name):
             found[name.rstrip("_")] = plain(getattr(estimator, name))
-    return found | {"scores": scored(verdict.scores, samples)}
+    return found | {"scores": scored(verdict.scores)}
 
 
 def plain(value: Any) -> Any:

@@ -95,7 +95,7 @@ def labelled(fitted: Any, samples: Samples, out: Path) -> dict[str, Any]:
         "n_clusters": memberships.shape[1],
         "sizes": np.bincount(labels, minlength=memberships.shape[1]).tolist(),
         "ambiguous": int(is_ambiguous(doubt).sum()),
-        "scores": outcome.scored(None if classes is None else scores_of(known_classes(classes), labels), samples),
+        "scores": outcome.scored(None if classes is None else scores_of(known_classes(classes), labels)),
         "added_columns": added_names(samples.table, memberships.shape[1]),
         "files": [str(out)],
     }

@@ -12,6 +12,7 @@ from rich.console import Console
 
 from afcm.cli.console import say
 from afcm.cli.options import Missing, Scale
+from afcm.report.verdict import known_classes
 from afcm.tabular import TableError, choose_columns, read_table
 from afcm.tabular.columns import explained, first_missing, matrix
 from afcm.tabular.delimited import Layout
@@ -47,7 +48,10 @@ class Samples:
     def complete(self, missing: Missing, console: Console) -> Samples:
         """Missing values as the option says."""
         rows = complete_rows(self.X, self.columns, missing, console)
-        return self if rows is None else replace(self, X=self.X[rows], rows=rows)
+        found = self if rows is None else replace(self, X=self.X[rows], rows=rows)
+        if self.label is not None and not found.n_classes:
+            raise TableError(f"--label {self.label}: the column has no value; leave the option out")
+        return found
 
     def release(self) -> None:
         """X is not needed any more: its memory is, for the result."""
@@ -59,6 +63,11 @@ class Samples:
             return None
         column = self.table[name]
         return (column if self.rows is None else column.take(pa.array(self.rows))).to_pylist()
+
+    @property
+    def n_classes(self) -> int:
+        """How many different values ``label`` has; 0 where there is none."""
+        return len(set(known_classes(self.column(self.label) or [])) - {None})
 
     def features(self) -> NDArray[np.float64]:
         """The samples in the table's units."""

@@ -215,6 +215,8 @@ class AFCM(GraphInputs, GraphRuns, GraphChunks):
             Weight 0 is as if the sample were absent, weight 2 as if it were there twice
             (for graph and clusters alike, given ``merge_duplicates=True``).
         """
+        self._check_parameters()
+        checkpoints.check_early(self)
         if backends.is_dask(X):
             return self._fit_chunks(X, sample_weight)
         return self.fit_prepared(self.prepare(X, sample_weight))

@@ -13,6 +13,8 @@ import pyarrow.csv as arrow_csv
 from afcm.tabular.errors import TableError
 
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+# So much is looked at before a file is read. A line that is longer needs larger blocks than pyarrow's own.
+HEAD_BYTES, LONG_LINES_BLOCK = 1 << 16, 1 << 26
 # Words that stand for a missing value, besides an empty field.
 MISSING = ["", "#N/A", "N/A", "n/a", "NA", "<NA>", "NaN", "nan", "-NaN", "-nan", "NULL", "null", "None", "?"]
 
@@ -24,6 +26,7 @@ class Layout:
     delimiter: str | None = None
     encoding: str = "utf-8"
     header: bool | None = None
+    long_lines: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,11 @@ def read_delimited(file: Opened, delimiter: str) -> pa.Table:
     if len(delimiter) != 1:
         raise TableError(f"--delimiter {delimiter!r} must be one character")
     source = file.again()  # a broken file is read twice: the second time for the number of the row
-    check_start(head_of(source), name, layout, delimiter)
+    head = head_of(source)
+    check_start(head, name, layout, delimiter)
+    if not {*b"\r\n"} & {*head}:
+        source = source if len(head) == HEAD_BYTES else pa.py_buffer(with_line_end(head, layout))
+        layout = replace(layout, long_lines=True)
     try:
         table = typed_early(source, layout, delimiter)
     except pa.ArrowInvalid:
@@ -58,13 +65,38 @@ def read_delimited(file: Opened, delimiter: str) -> pa.Table:
         raise
     except (LookupError, UnicodeError) as error:
         raise encoding_error(name, layout, str(error)) from error
+    check_end(table, source, name)
     return checked_text(table, name, layout)
+
+
+def with_line_end(text: bytes, layout: Layout) -> bytes:
+    """A file of one line that does not end, so that pyarrow sees the line."""
+    return f"{text.decode(layout.encoding, errors='surrogateescape')}\n".encode(layout.encoding, "surrogateescape")
+
+
+def check_end(table: pa.Table, source: Any, name: str) -> None:
+    """A quote that is never closed swallows all that follows: a last field of several lines, and no quote after it."""
+    if not table.num_rows or not table.num_columns or not pa.types.is_string(table.schema.types[-1]):
+        return
+    last = table.column(table.num_columns - 1)[-1].as_py() or ""
+    if "\n" in last and not tail_of(source).rstrip(b"\r\n\0 ").endswith(b'"'):
+        start = " ".join(last.split())[:40]
+        raise TableError(f"{name}: a quote is opened before {start!r} and never closed; close or remove it")
+
+
+def tail_of(source: Any) -> bytes:
+    """The last bytes, decompressed."""
+    tail = b""
+    with pa.input_stream(source) as stream:
+        while part := stream.read(HEAD_BYTES):
+            tail = (tail + part)[-HEAD_BYTES:]
+    return tail
 
 
 def head_of(source: Any) -> bytes:
     """The first bytes, decompressed."""
     with pa.input_stream(source) as stream:
-        return stream.read(1 << 16)
+        return stream.read(HEAD_BYTES)
 
 
 def check_start(head: bytes, name: str, layout: Layout, delimiter: str) -> None:
@@ -149,6 +181,7 @@ class Options:
                 encoding=self.layout.encoding,
                 autogenerate_column_names=self.layout.header is False,
                 use_threads=self.on_broken_row is None,
+                block_size=LONG_LINES_BLOCK if self.layout.long_lines else None,
             ),
             "parse_options": arrow_csv.ParseOptions(
                 delimiter=self.delimiter, newlines_in_values=True, invalid_row_handler=self.on_broken_row
