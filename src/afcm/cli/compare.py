@@ -69,10 +69,9 @@ def compare(
 
 def number(clusters: str, samples: Samples, console: Console) -> int:
     """The number of clusters for all methods."""
-    if not clusters:
-        if samples.label is not None:
-            say(console, f"note: {samples.n_classes} clusters, as many as --label has classes (oracle)")
-            return samples.n_classes
+    if not clusters and samples.label is not None:
+        say(console, f"note: {samples.n_classes} clusters, as many as --label has classes (oracle)")
+        return samples.n_classes
     count_or_auto = options.count(clusters or "auto")
     return methods.counted(samples.X) if count_or_auto == "auto" else int(count_or_auto)
 
