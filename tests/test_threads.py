@@ -19,6 +19,22 @@ def test_all_items_are_worked_on_and_errors_are_raised():
         threads.for_each(lambda value: 1 / value, [1, 0])
 
 
+def blas_threads():
+    return {library["num_threads"] for library in threads._libraries().info() if library["user_api"] == "blas"}
+
+
+def test_fits_at_the_same_time_leave_blas_as_it_was():
+    with threads._libraries().limit(limits=3, user_api="blas"):
+        before = blas_threads()
+        first, second = threads.one_blas_thread(), threads.one_blas_thread()
+        first.__enter__()
+        second.__enter__()
+        first.__exit__(None, None, None)
+        assert blas_threads() == {1}
+        second.__exit__(None, None, None)
+        assert blas_threads() == before != {1}
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
 def test_a_forked_child_computes_with_threads_of_its_own():
     code = (

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from functools import cache
+from threading import Lock
 from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
@@ -33,9 +34,36 @@ def _libraries() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def one_blas_thread() -> Any:
+class _BlasLimit:
+    """BLAS has one setting for the whole process: whoever comes first sets it, whoever leaves last restores it."""
+
+    def __init__(self) -> None:
+        self._lock, self._inside = Lock(), 0
+        self._limit: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._inside == 0:
+                self._limit = _libraries().limit(limits=1, user_api="blas")
+            self._inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                self._limit.restore_original_limits()
+
+    def renew_lock(self) -> None:
+        """In a fork: a thread that held it is not there to let it go."""
+        self._lock = Lock()
+
+
+_blas_limit = _BlasLimit()
+
+
+def one_blas_thread() -> AbstractContextManager[None]:
     """A context in which BLAS does not compete with our own threads (its idle ones spin, its products are small)."""
-    return _libraries().limit(limits=1, user_api="blas")
+    return _blas_limit
 
 
 @contextmanager
@@ -67,3 +95,4 @@ def _mapped(work: Callable[[Any], T], items: Iterable[Any]) -> Iterator[T]:
 
 if hasattr(os, "register_at_fork"):  # threads do not survive a fork: the child starts its own
     os.register_at_fork(after_in_child=_pool.cache_clear)
+    os.register_at_fork(after_in_child=_blas_limit.renew_lock)
