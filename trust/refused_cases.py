@@ -24,6 +24,7 @@ def cases() -> Iterator[Case]:
     yield from no_numbers()
     yield from no_table()
     yield from parameters()
+    yield from starts()
     yield from weights()
     yield from new_samples()
 
@@ -119,6 +120,26 @@ def parameters() -> Iterator[Case]:
     for value in (1.01, 1.0001):
         yield Case(f"m={value!r}", kind, blobs, r"\bm\b", options={"m": value}, only="m", expected=truth())
     yield Case("m=1000.0", kind, blobs, r"\bm\b|fuzz", options={"m": 1000.0}, only="m")
+
+
+def starts() -> Iterator[Case]:
+    """Memberships to start from."""
+    good = np.eye(3)[truth()]
+    yield Case("init: memberships", "starts", blobs, "init", options={"init": good}, only="init", expected=truth())
+    spoiled = {
+        "words": np.where(good > 0, "one", "none"),
+        "complex numbers": good + 0.5j,
+        "rows of different lengths": [*good[:-1].tolist(), [1.0, 0.0]],
+        "a NaN": np.where(good.cumsum(axis=0) == 7, np.nan, good),
+        "a negative number": good - 0.1 * np.roll(good, 1, axis=1) + 0.1 * np.roll(good, 2, axis=1),
+        "rows that sum to 2": 2 * good,
+        "too few rows": good[1:],
+        "too many clusters": np.eye(4)[truth()],
+        "no array at all": {"a": 1},
+    }
+    words = r"init|shape|sum|negative|nan|number|length"
+    for name, value in spoiled.items():
+        yield Case(f"init: {name}", "starts", blobs, words, options={"init": value}, only="init", refuse=True)
 
 
 def weights() -> Iterator[Case]:

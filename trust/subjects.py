@@ -58,7 +58,14 @@ def ours(path: str, *more: str, predicts: bool = True) -> Subject:
 
 
 def scikit_fuzzy(
-    X: Any, n_clusters: Any, *, m: Any = 2.0, max_iter: Any = 300, tol: Any = 1e-6, random_state: Any = SEED
+    X: Any,
+    n_clusters: Any,
+    *,
+    m: Any = 2.0,
+    max_iter: Any = 300,
+    tol: Any = 1e-6,
+    random_state: Any = SEED,
+    **more: Any,
 ) -> Fitted:
     """`skfuzzy.cmeans`, whose samples are columns."""
     import numpy as np
@@ -67,7 +74,8 @@ def scikit_fuzzy(
     def turned(array: Any) -> Any:
         return array.T if hasattr(array, "T") else np.transpose(array)
 
-    centers, memberships, *_ = cmeans(turned(X), n_clusters, m, error=tol, maxiter=max_iter, seed=random_state)
+    start = {name: turned(value) for name, value in more.items()}  # init, clusters × samples
+    centers, memberships, *_ = cmeans(turned(X), n_clusters, m, error=tol, maxiter=max_iter, seed=random_state, **start)
 
     def predict(new: Any) -> Any:
         return cmeans_predict(turned(new), centers, m, error=tol, maxiter=max_iter, seed=random_state)[0].T
@@ -108,17 +116,17 @@ def spectral_clustering(X: Any, n_clusters: Any, *, random_state: Any = SEED) ->
 FUZZY = frozenset({"m", "max_iter", "tol", "random_state"})
 
 SUBJECTS = (
-    ours("afcm.AFCM", "tol", "sample_weight"),
-    ours("afcm.PlainAFCM", "tol", "sample_weight"),
-    ours("afcm.FCM", "tol", "sample_weight", "m"),
-    ours("afcm.EntropyFCM", "tol", "sample_weight"),
-    ours("afcm.GeneralizedGaussianMixture", "tol", "sample_weight"),
-    ours("afcm.baselines.RSFKM", "tol"),
-    ours("afcm.baselines.CDKM", "tol"),
-    ours("afcm.baselines.FKPS", "tol"),
+    ours("afcm.AFCM", "tol", "sample_weight", "init"),
+    ours("afcm.PlainAFCM", "tol", "sample_weight", "init"),
+    ours("afcm.FCM", "tol", "sample_weight", "m", "init"),
+    ours("afcm.EntropyFCM", "tol", "sample_weight", "init"),
+    ours("afcm.GeneralizedGaussianMixture", "tol", "sample_weight", "init"),
+    ours("afcm.baselines.RSFKM", "tol", "init"),
+    ours("afcm.baselines.CDKM", "tol", "init"),
+    ours("afcm.baselines.FKPS", "tol", "init"),
     ours("afcm.baselines.FCAG", "tol"),
     ours("afcm.baselines.SpectralBaseline", predicts=False),
-    Subject("scikit-fuzzy", "scikit-fuzzy", scikit_fuzzy, FUZZY),
+    Subject("scikit-fuzzy", "scikit-fuzzy", scikit_fuzzy, FUZZY | {"init"}),
     Subject("fuzzy-c-means", "fuzzy-c-means", fuzzy_c_means, FUZZY, apart=True),
     Subject("soft-clustering", "soft-clustering", soft_clustering, FUZZY, apart=True, predicts=False),
     Subject("SpectralClustering", "scikit-learn", spectral_clustering, frozenset({"random_state"}), predicts=False),

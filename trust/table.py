@@ -29,6 +29,7 @@ KINDS = {
     "not numbers": "No numbers",
     "not a table": "No table",
     "parameters": "Parameters",
+    "starts": "Memberships to start from",
     "weights": "Weights of samples",
     "new samples": "Samples to predict",
 }

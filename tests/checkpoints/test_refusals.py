@@ -215,3 +215,10 @@ def test_what_is_wrong_with_a_checkpoint_is_said_before_a_graph_is_built(tmp_pat
         MODELS["AFCM"](callback=Checkpoint(path)).fit(X)
     with pytest.raises(FileNotFoundError, match="no such folder for a checkpoint"):
         MODELS["AFCM"](callback=Checkpoint(tmp_path / "no" / "c")).fit(X)
+
+
+@pytest.mark.parametrize("init", [["a", "b"], {"a": 1}])
+def test_a_start_that_holds_no_numbers_is_an_error_of_the_fit(init, tmp_path):
+    with pytest.raises(ValueError, match="init"):
+        PlainAFCM(4, init=init, callback=Checkpoint(tmp_path / "c")).fit(X)
+    assert not (tmp_path / "c").exists()

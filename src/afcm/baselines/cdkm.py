@@ -161,7 +161,7 @@ def without_empty(labels: Integers, n_clusters: int, random: np.random.RandomSta
 
 def given_labels(init: Any, points: Floats, n_clusters: int) -> Integers:
     """Labels from an array of labels, memberships or centres; an empty cluster is refused."""
-    array = np.asarray(init)
+    array = validation.number_array("init", init)
     if array.ndim == 1:
         labels = checked_labels(array, points.shape[0], n_clusters)
     else:

@@ -178,7 +178,7 @@ class FCAG(Baseline):
     def _start(self, problem: AnchorProblem, random: np.random.RandomState) -> AnchorState:
         n_anchors, n_clusters = problem.anchors.shape[0], self.n_clusters
         if not isinstance(self.init, str):
-            return problem.at(checked_labels(np.asarray(self.init), n_anchors, n_clusters))
+            return problem.at(checked_labels(validation.number_array("init", self.init), n_anchors, n_clusters))
         if validation.check_choice("init", self.init, ("random", "k-means")) == "random":
             return problem.at(random_labels(n_anchors, n_clusters, random))
         return problem.at(starts.k_means(problem.anchors, n_clusters, None, random))

@@ -134,7 +134,7 @@ def judge_memberships(fine: bool, worst: str, total: float) -> None:
 
 def check_init_array(init: Any, n_samples: int, n_clusters: int, n_features: int) -> tuple[str, Floats]:
     """Tell given memberships (n×c) from given centres (c×d)."""
-    array = np.asarray(init, dtype=np.float64)
+    array = number_array("init", init).astype(np.float64)
     if array.shape == (n_samples, n_clusters):
         return "memberships", check_memberships(array)
     if array.shape == (n_clusters, n_features):
@@ -142,6 +142,19 @@ def check_init_array(init: Any, n_samples: int, n_clusters: int, n_features: int
             raise ValueError("init holds centres that are NaN or infinite; give finite numbers")
         return "centers", array
     return refuse_init(array.shape, n_samples, n_clusters, n_features)
+
+
+def number_array(name: str, value: Any) -> Any:
+    """A parameter that is an array of real numbers."""
+    try:
+        array = np.asarray(value)
+        array = array.astype(np.float64) if array.dtype == object else array
+    except (TypeError, ValueError):  # rows of different lengths, or anything else
+        array = np.empty(0, dtype=str)
+    if array.dtype.kind not in "biuf":
+        shown = " ".join(repr(value).split())[:60]
+        raise ValueError(f"{name}={shown} is no array of numbers; give rows of equal length, or a name")
+    return array
 
 
 def refuse_init(shape: tuple[int, ...], n_samples: int, n_clusters: int, n_features: int) -> NoReturn:
