@@ -30,13 +30,13 @@ peers:  ## Install fuzzy-c-means and soft-clustering beside, for what compares w
 trust: $(VENV)/.test-stamp  ## Bad input and faults, ours and the peers': the tables of docs/trust.md (about four minutes)
 	$(BIN)/python -m trust $(ARGS)
 
-mutation: $(VENV)/.test-stamp  ## Do the tests notice small mistakes in updates and graph? (about fifteen minutes the first time)
+mutation: $(VENV)/.test-stamp  ## Do the tests notice small mistakes in updates and graph? (some ten minutes the first time)
 	$(BIN)/python -m trust.mutation $(ARGS)
 
 properties: $(VENV)/.test-stamp  ## The promises of every estimator on many more random problems, drawn afresh (about eight minutes)
 	AFCM_EXAMPLES=60 $(BIN)/python -m pytest -q tests/properties
 
-fuzz: $(VENV)/.test-stamp  ## A hundred thousand damaged files for every reader (most of an hour; ARGS="--seed 1" for others)
+fuzz: $(VENV)/.test-stamp  ## A hundred thousand damaged files for every reader (up to an hour; ARGS="--seed 1" for others)
 	$(BIN)/python -m trust.fuzzing $(ARGS)
 
 lowest: $(VENV)/.test-stamp  ## The tests with the lowest versions that pyproject.toml promises, in an environment of their own

@@ -124,6 +124,11 @@ def test_names_without_rows(encoding, end, written):
         read_table(written("names.csv", f"ä,b{end}".encode(encoding)), layout=Layout(encoding=encoding))
 
 
+def test_names_that_end_in_the_middle_of_a_character(written):
+    with pytest.raises(TableError, match=r"is not utf-16 text: .*use --encoding"):
+        read_table(written("cut.csv", "a,b".encode("utf-16")[:-1]), layout=Layout(encoding="utf-16"))
+
+
 def test_a_quote_that_is_never_closed_swallows_no_rows(written):
     with pytest.raises(TableError, match=r"a quote is opened before '2 3,4 5,6' and never closed"):
         read_table(written("open.csv", b'a,b\n1,"2\n3,4\n5,6\n'))

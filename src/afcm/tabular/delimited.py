@@ -55,10 +55,10 @@ def read_delimited(file: Opened, delimiter: str) -> pa.Table:
     source = file.again()  # a broken file is read twice: the second time for the number of the row
     head = head_of(source)
     check_start(head, name, layout, delimiter)
-    if not {*b"\r\n"} & {*head}:
-        source = source if len(head) == HEAD_BYTES else pa.py_buffer(with_line_end(head, layout))
-        layout = replace(layout, long_lines=True)
     try:
+        if not {*b"\r\n"} & {*head}:
+            source = source if len(head) == HEAD_BYTES else pa.py_buffer(with_line_end(head, layout))
+            layout = replace(layout, long_lines=True)
         table = typed_early(source, layout, delimiter)
     except pa.ArrowInvalid:
         check_rows(source, name, layout, delimiter)
