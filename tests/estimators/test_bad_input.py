@@ -246,3 +246,18 @@ def test_islands_of_duplicates_are_said():
     copies = np.repeat(X, [8] + [1] * 39, axis=0)
     with pytest.warns(AFCMWarning, match="a sample is there 8 times, more than n_neighbors=5.* remove duplicates"):
         SpectralBaseline(2, random_state=0).fit(copies)
+
+
+NO_NUMBERS = {
+    "complex": np.eye(3) + 0.5j,
+    "words": [["a", "b", "c"]] * 3,
+    "lengths": [[1.0, 2.0, 3.0], [4.0]],
+    "dict": {"a": 1},
+}
+
+
+@pytest.mark.parametrize("model", [PlainAFCM, AFCM, CDKM])
+@pytest.mark.parametrize("init", NO_NUMBERS.values(), ids=NO_NUMBERS)
+def test_a_start_that_holds_no_real_numbers_is_named(model, init):
+    with pytest.raises(ValueError, match=r"init=.* is no array of numbers; give rows of equal length, or a name"):
+        model(3, init=init).fit(X)
