@@ -3,9 +3,10 @@
 from importlib.util import find_spec
 
 NEEDS = {
-    "torch": "src/afcm/backends/tensor*.py",
-    "triton": "src/afcm/backends/cuda_*.py",
-    "dask": "src/afcm/distributed/*.py",
-    "numba": "src/afcm/backends/compiled.py",
+    "torch": ("src/afcm/arrays/torch_*.py", "src/afcm/compiled/torch_*.py", "src/afcm/fitting/torch_*.py"),
+    "triton": ("src/afcm/compiled/cuda_*.py",),
+    "dask": ("src/afcm/arrays/dask_*.py",),
+    "numba": ("src/afcm/compiled/centers.py",),
 }
-collect_ignore_glob = [files for library, files in NEEDS.items() if find_spec(library) is None]
+collect_ignore_glob = [glob for library, globs in NEEDS.items() if find_spec(library) is None for glob in globs]
+collect_ignore_glob += ["src/afcm/neighbors/torch.py"] if find_spec("torch") is None else []

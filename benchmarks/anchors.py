@@ -51,9 +51,9 @@ class Stages:
         self.begun: dict[str, float] = {}
 
     def listening(self) -> Any:
-        from afcm import stages
+        from afcm._util import progress
 
-        return stages.listening(lambda name, _done, _total: self.begun.setdefault(name, time.perf_counter()))
+        return progress.listening(lambda name, _done, _total: self.begun.setdefault(name, time.perf_counter()))
 
     def first(self, name: str) -> float:
         return self.begun[name]

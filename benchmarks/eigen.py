@@ -6,18 +6,21 @@ import numpy as np
 from sklearn.datasets import make_blobs
 from tests.reference import dense_paper_run
 
-from afcm import graph, neighbors, starts
-from afcm.alternating import run
-from afcm.eigenbasis import LearningSolver
+from afcm.fitting import starts
+from afcm.fitting.loop import run
+from afcm.graph import eigenvectors
+from afcm.graph.affinity import neighbor_graph
+from afcm.linalg.eigenbasis import LearningSolver
+from afcm.linalg.eigensolver import DenseSolver
 from afcm.models.embedded import EmbeddedProblem
-from afcm.spectral import DenseSolver
+from afcm.neighbors.search import find_neighbors
 from benchmarks.measuring import best_of
 
 SIZES, N_CLUSTERS, SWEEPS = (1000, 2000, 4000), 10, 3
 
 
 def fast(built, memberships, weight):
-    problem = EmbeddedProblem(built.affinity, None, weight, starts.search_block(built, N_CLUSTERS))
+    problem = EmbeddedProblem(built.affinity, None, weight, eigenvectors.search_block(built, N_CLUSTERS))
     return run(problem, problem.with_memberships(memberships), max_iter=SWEEPS, tol=0.0).history["objective"]
 
 
@@ -31,7 +34,7 @@ def main() -> None:
     print("       n   dense s    fast s   ratio   largest relative difference of J")
     for n in SIZES:
         points, _ = make_blobs(n, 16, centers=N_CLUSTERS, cluster_std=4.0, random_state=0)
-        built = graph.neighbor_graph(neighbors.nearest(points, 11), 10, kernel="local")
+        built = neighbor_graph(find_neighbors(points, 11), 10, kernel="local")
         memberships = starts.random_memberships(n, N_CLUSTERS, np.random.RandomState(0))
         slow, quick = (best_of(r, way, built, memberships, 10.0 * n) for r, way in ((1, dense), (3, fast)))
         difference = np.max(np.abs(slow.value - quick.value) / np.abs(slow.value))
@@ -46,7 +49,7 @@ def main() -> None:
 def many_clusters(n=1600, n_clusters=64, sweeps=12):
     """Sweeps that all end in the dense solver, with and without learning the graph's own eigenvectors."""
     points, _ = make_blobs(n, 16, centers=n_clusters, cluster_std=4.0, random_state=0)
-    built = graph.neighbor_graph(neighbors.nearest(points, 11), 10, kernel="local")
+    built = neighbor_graph(find_neighbors(points, 11), 10, kernel="local")
     memberships = starts.random_memberships(n, n_clusters, np.random.RandomState(0))
     plain, learning = (best_of(1, dense_sweeps, built, memberships, sweeps, learn) for learn in (False, True))
     seconds = f"dense solves {plain.seconds:.2f} s, learning {learning.seconds:.2f} s"

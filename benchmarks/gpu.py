@@ -10,10 +10,12 @@ import numpy as np
 from sklearn.metrics import adjusted_rand_score
 from threadpoolctl import threadpool_limits
 
-from afcm import AFCM, PlainAFCM, graph, neighbors
-from afcm.alternating import run
+from afcm import AFCM, PlainAFCM
+from afcm.fitting.loop import run
+from afcm.graph.affinity import neighbor_graph
 from afcm.metrics import clustering_accuracy
 from afcm.models.plain import PlainProblem
+from afcm.neighbors.search import find_neighbors
 
 N_COLUMNS, N_CLUSTERS, N_NEIGHBORS = 64, 10, 10
 # Standard deviation within clusters whose centres are uniform in [−10, 10]: apart, and touching.
@@ -89,7 +91,7 @@ def graph_fit(n, name, spread):
     X, labels = blobs(n, N_CLUSTERS, spread)
     model = AFCM(N_CLUSTERS, n_neighbors=N_NEIGHBORS, kernel="local", random_state=0)
     whole, _ = seconds(fitted, model, X, repeats=2)
-    searching, found = seconds(neighbors.nearest, X, N_NEIGHBORS + 1, repeats=2)
+    searching, found = seconds(find_neighbors, X, N_NEIGHBORS + 1, repeats=2)
     weighing, _ = seconds(built, found, repeats=2)
     prepared = model.prepare(X)
     solving, _ = seconds(prepared.spectral_start, N_CLUSTERS, np.random.RandomState(0))
@@ -115,7 +117,7 @@ def fitted(model, X):
 
 
 def built(found):
-    made = graph.neighbor_graph(found, N_NEIGHBORS, kernel="local")
+    made = neighbor_graph(found, N_NEIGHBORS, kernel="local")
     return made.components
 
 

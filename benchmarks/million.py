@@ -10,7 +10,8 @@ from sklearn.cluster import SpectralClustering
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
-from afcm import AFCM, neighbors, prepared
+from afcm import AFCM
+from afcm.graph import prepared, similarity
 from benchmarks.measuring import best_of, measure
 
 SIZES, N_FEATURES, N_CLUSTERS, K = (10_000, 30_000, 100_000, 300_000, 1_000_000), 16, 10, 10
@@ -48,7 +49,7 @@ def fit_in_parts(n, kernel):
     model = AFCM(N_CLUSTERS, n_neighbors=K, kernel=kernel, neighbor_search="approximate", random_state=0)
     model.fit(small)  # loads what was compiled
     clock = Clock()
-    clock.watch(neighbors, "nearest", "neighbours")
+    clock.watch(similarity, "find_neighbors", "neighbours")
     clock.watch(prepared.GraphSetting, "from_points", "built")
     clock.watch(prepared.PreparedGraph, "spectral_start", "spectral start")
     began = time.perf_counter()

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from sklearn.datasets import make_blobs
 
-from afcm import approximate, neighbors
+from afcm.neighbors import approximate
+from afcm.neighbors.search import find_neighbors
 from benchmarks.measuring import measure
 
 K, ENOUGH, LIMIT = 11, 0.95, 100.0
@@ -164,9 +165,9 @@ def exact_or_not() -> None:
 
 def timed(n, d, way):
     X: Any = samples(n, d).astype(np.float64)
-    neighbors.nearest(X[:2000], K, search=way)
+    find_neighbors(X[:2000], K, search=way)
     began = time.perf_counter()
-    neighbors.nearest(X, K, search=way)
+    find_neighbors(X, K, search=way)
     return time.perf_counter() - began
 
 

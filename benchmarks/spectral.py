@@ -11,8 +11,9 @@ from sklearn.datasets import make_blobs, make_moons
 from sklearn.metrics import adjusted_rand_score
 from sklearn.neighbors import kneighbors_graph
 
-from afcm import AFCM, neighbors
+from afcm import AFCM
 from afcm.datasets import load_dataset
+from afcm.neighbors.search import find_neighbors
 from benchmarks.measuring import best_of, measure
 
 K = 10
@@ -62,8 +63,8 @@ def from_the_graph(X, y, c, solvers):
 
 def neighbor_search(X):
     print(f"  {'neighbours alone:':<34}")
-    ours = best_of(2, neighbors.nearest, X, K)
-    line("afcm.neighbors", ours, None, ours.seconds)
+    ours = best_of(2, find_neighbors, X, K)
+    line("afcm.neighbors.search", ours, None, ours.seconds)
     line("scikit-learn", best_of(2, kneighbors_graph, X, K), None, ours.seconds)
 
 

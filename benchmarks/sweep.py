@@ -37,7 +37,7 @@ def ours(kind: str) -> Callable[[Any, Any, int], None]:
     """The sweeps of a model, as its estimator does them."""
 
     def sweeps(X: Any, start: Any, n_sweeps: int) -> None:
-        from afcm.alternating import run
+        from afcm.fitting.loop import run
         from afcm.models.fuzzy import FuzzyProblem
         from afcm.models.plain import PlainProblem
 

@@ -36,8 +36,8 @@ def write_blobs(path: Path, n_rows: int) -> None:
 
 def command(arguments: list[str], small: str) -> tuple[dict[str, Any], float]:
     """The command in this process, once on a small file so that all libraries are loaded; its JSON, and its MB."""
-    from afcm.backends.compiled import CompiledLook
     from afcm.cli import app
+    from afcm.compiled.centers import CompiledLook
 
     CompiledLook(np.ones((9, 3)), None)(np.ones((2, 3)), 1.0)
     with redirect_stdout(io.StringIO()):

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from afcm import AFCM, sharpening, similarity
+from afcm import AFCM
+from afcm.graph import sharpening, similarity
+from afcm.graph.prepared import PreparedGraph
 from afcm.metrics import clustering_accuracy
-from afcm.prepared import PreparedGraph
 from studies.common import Problem, show, start_labels, ten, write_csv
 
 SEEDS = range(3)

@@ -11,7 +11,7 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import confusion_matrix, roc_auc_score
 
 from afcm import AFCM
-from afcm.diffusion import diffused
+from afcm.graph.diffusion import diffused
 from afcm.plots.colors import PALETTE
 from studies.common import Problem, show, ten, write_csv
 

@@ -12,8 +12,8 @@ from sklearn import datasets as sk_datasets
 
 from afcm.datasets import DatasetNotFound, load_dataset
 from afcm.datasets.scaling import minmax
+from afcm.graph.prepared import PreparedGraph
 from afcm.metrics import adjusted_rand, clustering_accuracy, normalized_mutual_info
-from afcm.prepared import PreparedGraph
 
 TEN = ("iris", "breast", "vehicle", "usps", "jaffe50", "warppie10p", "olivetti", "orl64x64", "pose07", "pose29")
 SIDE = {

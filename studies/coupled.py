@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from afcm import AFCM, updates
-from afcm.alternating import run
+from afcm import AFCM
+from afcm.equations import paper
+from afcm.fitting.loop import run
 from afcm.models.embedded import EmbeddedProblem, EmbeddedState
 from studies.calibration import judged
 from studies.common import Problem, show, ten, write_csv
@@ -36,14 +37,14 @@ class CoupledProblem(EmbeddedProblem):
         """op5, then γ with the graph's part in it, then op3."""
         embedding = self.embedding(eigen.vectors)
         n_dims = embedding.shape[1]
-        centers = updates.centers(embedding, memberships, self.masses)
-        costs = updates.squared_distances(embedding, centers)
-        rough = self.graph_weight * updates.roughness(eigen.vectors, eigen.graph_image)
-        total = updates.scatter(costs, memberships, self.masses) + rough
-        precision = updates.precision(total, self.mass, n_dims, self.largest_precision(n_dims))
-        energies = updates.weighted(updates.free_energies(costs, precision), self.masses)
-        value = updates.objective(float(energies.sum()), precision, self.mass, n_dims) + precision * rough
-        new = updates.memberships(costs, precision)
+        centers = paper.centers(embedding, memberships, self.masses)
+        costs = paper.squared_distances(embedding, centers)
+        rough = self.graph_weight * paper.roughness(eigen.vectors, eigen.graph_image)
+        total = paper.scatter(costs, memberships, self.masses) + rough
+        precision = paper.precision(total, self.mass, n_dims, self.largest_precision(n_dims))
+        energies = paper.weighted(paper.free_energies(costs, precision), self.masses)
+        value = paper.objective(float(energies.sum()), precision, self.mass, n_dims) + precision * rough
+        new = paper.memberships(costs, precision)
         return EmbeddedState(new, precision, centers, eigen.vectors, eigen.graph_image, value)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.preprocessing import normalize
 
 from afcm import AFCM
-from afcm.alternating import never
+from afcm.fitting.loop import never
 from afcm.metrics import clustering_accuracy
 from studies.common import Problem, show, ten, write_csv
 

@@ -28,7 +28,7 @@ FAULTS = (
     Fault(
         "SIGKILL while a file is written",
         "the old file or the new one, whole",
-        ("tests/test_faults.py::test_a_kill_during_the_writing_leaves_a_whole_file",),
+        ("tests/project/test_faults.py::test_a_kill_during_the_writing_leaves_a_whole_file",),
     ),
     Fault(
         "SIGKILL during `afcm reproduce`, at any moment",
@@ -71,7 +71,7 @@ FAULTS = (
         "the old file stays, nothing beside it; the error names the file (a checkpoint: a warning, the fit goes on)",
         (
             "tests/modelfiles/test_limits.py::test_a_disk_that_is_full",
-            "tests/test_files.py::test_an_error_leaves_what_was_there",
+            "tests/_util/test_atomic_files.py::test_an_error_leaves_what_was_there",
             "tests/datasets/test_archives.py::test_a_write_that_fails_leaves_the_old_file",
             "tests/checkpoints/test_writing.py::test_a_disk_that_is_really_full",
         ),
@@ -95,7 +95,7 @@ FAULTS = (
     Fault(
         "cache of compiled loops damaged",
         "compiled again",
-        ("tests/test_faults.py::test_a_damaged_cache_of_machine_code_costs_a_compilation",),
+        ("tests/project/test_faults.py::test_a_damaged_cache_of_machine_code_costs_a_compilation",),
     ),
     Fault(
         "model file damaged, foreign or hostile",
@@ -109,30 +109,30 @@ FAULTS = (
         "eigen-solver too slow for its budget, or not converged",
         "the dense solver takes over on small graphs; else a warning with the residual, J does not rise",
         (
-            "tests/test_faults.py::test_a_solver_that_stops_early_says_so_and_is_still_right",
-            "tests/test_faults.py::test_a_search_that_takes_too_long_is_left_to_the_dense_solver",
+            "tests/project/test_faults.py::test_a_solver_that_stops_early_says_so_and_is_still_right",
+            "tests/project/test_faults.py::test_a_search_that_takes_too_long_is_left_to_the_dense_solver",
         ),
     ),
     Fault(
         "typer, rich, pyarrow, matplotlib, Jinja2 or PyTorch missing",
         "an error that says which extra to install",
         (
-            "tests/test_faults.py::test_the_command_line_says_what_to_install",
+            "tests/project/test_faults.py::test_the_command_line_says_what_to_install",
             "tests/plots/test_common.py::test_without_matplotlib_the_error_says_what_to_install",
             "tests/report/test_page.py::test_without_jinja_it_says_what_to_install",
-            "tests/test_faults.py::test_a_device_without_pytorch_says_what_to_install",
+            "tests/project/test_faults.py::test_a_device_without_pytorch_says_what_to_install",
         ),
     ),
     Fault(
         "matplotlib too old (Jinja2 and PyTorch pass the same check)",
         "an error with both versions and the way out",
-        ("tests/test_faults.py::test_packages_that_are_too_old_are_said_with_both_versions",),
+        ("tests/project/test_faults.py::test_packages_that_are_too_old_are_said_with_both_versions",),
     ),
     Fault(
         "Numba missing, too old, or too old for this NumPy",
         "the same results without it; a warning unless it is simply not there",
         (
-            "tests/test_faults.py::test_a_numba_that_cannot_be_used_costs_time_and_a_word",
+            "tests/project/test_faults.py::test_a_numba_that_cannot_be_used_costs_time_and_a_word",
             "tests/baselines/test_loops.py::test_numba_is_not_needed",
         ),
     ),

@@ -5,15 +5,16 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from afcm._util.version import __version__
+
 if TYPE_CHECKING:
-    from afcm.estimators.embedded import AFCM
+    from afcm.estimators.afcm import AFCM
     from afcm.estimators.fuzzy import FCM, EntropyFCM
     from afcm.estimators.mixture import GeneralizedGaussianMixture
     from afcm.estimators.plain import PlainAFCM
     from afcm.modelfiles import load_model, read_info, save_model
     from afcm.selection import select_n_clusters
 
-__version__ = "0.1.0"
 __all__ = [
     "AFCM",
     "FCM",
@@ -29,7 +30,7 @@ __all__ = [
 
 # Public name → where it lives; loaded on first use, so that `import afcm` costs next to nothing.
 _HOMES = {
-    "AFCM": "afcm.estimators.embedded",
+    "AFCM": "afcm.estimators.afcm",
     "FCM": "afcm.estimators.fuzzy",
     "EntropyFCM": "afcm.estimators.fuzzy",
     "GeneralizedGaussianMixture": "afcm.estimators.mixture",

@@ -15,8 +15,9 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris
 from sklearn.preprocessing import minmax_scale
 
-from afcm import AFCM, PlainAFCM
 from afcm.datasets import make_rings, make_spirals
+from afcm.estimators.afcm import AFCM
+from afcm.estimators.plain import PlainAFCM
 from afcm.exceptions import AFCMWarning
 from afcm.metrics import adjusted_rand, clustering_accuracy, normalized_mutual_info
 from afcm.plots.colors import as_rgb, cluster_colors, opacity

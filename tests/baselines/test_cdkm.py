@@ -8,10 +8,9 @@ from sklearn.cluster import KMeans, kmeans_plusplus
 
 from afcm.baselines import CDKM
 from afcm.baselines.cdkm import HardProblem, random_labels
+from tests.baselines.data import blobs, iris, never_rises, percents
+from tests.baselines.test_equations import k_means_cost
 from tests.strategies import quick
-
-from .data import blobs, iris, never_rises, percents
-from .test_equations import k_means_cost
 
 seeds = st.integers(0, 2**32 - 1)
 

@@ -6,8 +6,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from afcm.baselines import CDKM, FCAG, FKPS, RSFKM, SpectralBaseline
-
-from .data import blobs
+from tests.baselines.data import blobs
 
 
 # The checks' tiny data have merged clusters, graphs in pieces and unfinished runs; our warnings say so, rightly.

@@ -7,11 +7,10 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 from scipy.spatial.distance import cdist
 
-from afcm import updates
 from afcm.baselines import equations
+from afcm.equations import paper
+from tests.baselines.data import nudged_rows
 from tests.strategies import problems, quick
-
-from .data import nudged_rows
 
 seeds = st.integers(0, 2**32 - 1)
 SIZES = (1e-4, 1e-2, 1.0)
@@ -53,7 +52,7 @@ def test_a_point_of_the_simplex_stays():
 @given(problems(weights=False), st.sampled_from([1e-3, 0.1, 10.0]))
 def test_no_feasible_nudge_beats_the_quadratic_memberships(problem, fuzziness):
     points, memberships, _, rng = problem
-    costs = updates.squared_distances(points, updates.centers(points, memberships))
+    costs = paper.squared_distances(points, paper.centers(points, memberships))
     best = equations.quadratic_memberships(costs, fuzziness)
     lowest = equations.quadratic_objective(costs, best, fuzziness)
     for size in SIZES:
@@ -117,7 +116,7 @@ def test_cheap_patterns_equal_the_inverse_of_the_whole_matrix(problem, fidelity)
     n = len(points)
     laplacian = np.eye(n) - memberships @ np.diag(1 / memberships.sum(axis=0)) @ memberships.T
     expected = fidelity * np.linalg.solve(laplacian + fidelity * np.eye(n), points)
-    cheap = equations.shrunk_patterns(points, updates.membership_factor(memberships), fidelity)
+    cheap = equations.shrunk_patterns(points, paper.membership_factor(memberships), fidelity)
     np.testing.assert_allclose(cheap, expected, atol=1e-10 * np.abs(points).max(), rtol=0)
 
 
@@ -125,7 +124,7 @@ def test_an_empty_cluster_does_not_change_the_patterns():
     points, memberships = np.random.default_rng(0).standard_normal((6, 2)), np.eye(2)[[0, 0, 0, 1, 1, 1]]
     more = np.hstack([memberships, np.zeros((6, 1))])
     with_empty, without = (
-        equations.shrunk_patterns(points, updates.membership_factor(u), 0.5) for u in (more, memberships)
+        equations.shrunk_patterns(points, paper.membership_factor(u), 0.5) for u in (more, memberships)
     )
     np.testing.assert_allclose(with_empty, without, atol=1e-14)
 
@@ -136,11 +135,11 @@ def test_no_nudge_of_patterns_and_centres_beats_the_shrunk_patterns(problem, fid
     points, memberships, _, rng = problem
 
     def cost(patterns, centers):
-        scatter = updates.scatter(cdist(patterns, centers) ** 2, memberships)
+        scatter = paper.scatter(cdist(patterns, centers) ** 2, memberships)
         return scatter + fidelity * float(((points - patterns) ** 2).sum())
 
-    best = equations.shrunk_patterns(points, updates.membership_factor(memberships), fidelity)
-    centers = updates.centers(best, memberships)
+    best = equations.shrunk_patterns(points, paper.membership_factor(memberships), fidelity)
+    centers = paper.centers(best, memberships)
     lowest = cost(best, centers)
     for size in SIZES:
         patterns, moved = (array + size * rng.standard_normal(array.shape) for array in (best, centers))
@@ -151,7 +150,7 @@ def test_no_nudge_of_patterns_and_centres_beats_the_shrunk_patterns(problem, fid
 
 def test_infinite_fidelity_leaves_the_points_alone():
     rng = np.random.default_rng(0)
-    points, factor = rng.standard_normal((9, 3)), updates.membership_factor(rng.dirichlet(np.ones(3), size=9))
+    points, factor = rng.standard_normal((9, 3)), paper.membership_factor(rng.dirichlet(np.ones(3), size=9))
     np.testing.assert_allclose(equations.shrunk_patterns(points, factor, 1e12), points, atol=1e-10)
 
 
@@ -160,13 +159,13 @@ def test_no_other_directions_lower_the_projected_model(n_directions):
     rng = np.random.default_rng(0)
     points, memberships, fidelity = rng.standard_normal((30, 4)), rng.dirichlet(np.ones(3), size=30), 0.5
     points -= points.mean(axis=0)
-    factor = updates.membership_factor(memberships)
+    factor = paper.membership_factor(memberships)
     spread = points.T @ points
 
     def cost(directions):
         projected = points @ directions
         patterns = equations.shrunk_patterns(projected, factor, fidelity)
-        scatter = updates.scatter(cdist(patterns, updates.centers(patterns, memberships)) ** 2, memberships)
+        scatter = paper.scatter(cdist(patterns, paper.centers(patterns, memberships)) ** 2, memberships)
         return scatter + fidelity * float(((projected - patterns) ** 2).sum())
 
     best = equations.discriminant_directions(points, factor, fidelity, n_directions)
@@ -214,7 +213,7 @@ def test_means_are_the_centres_of_hard_memberships():
     rng = np.random.default_rng(0)
     points, labels = rng.standard_normal((20, 3)), np.arange(20) % 4
     np.testing.assert_allclose(
-        equations.cluster_means(points, labels, 4), updates.centers(points, np.eye(4)[labels]), atol=1e-14
+        equations.cluster_means(points, labels, 4), paper.centers(points, np.eye(4)[labels]), atol=1e-14
     )
 
 

@@ -6,12 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
-from afcm.anchors import METHODS, anchor_weights, anchors, bisection
 from afcm.baselines import FCAG
+from afcm.graph.anchors.learning import METHODS, anchors, bisection
+from afcm.graph.anchors.weights import anchor_weights
 from afcm.metrics import clustering_accuracy
+from tests.baselines.data import blobs, iris, never_rises
 from tests.strategies import quick
-
-from .data import blobs, iris, never_rises
 
 seeds = st.integers(0, 2**32 - 1)
 

@@ -6,14 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
-from afcm.alternating import run
 from afcm.baselines import FKPS
 from afcm.baselines.fkps import FuzzyProblem
 from afcm.exceptions import MergedClustersWarning
+from afcm.fitting.loop import run
 from afcm.metrics import clustering_accuracy
+from tests.baselines.data import blobs, iris, never_rises, percents
 from tests.strategies import quick
-
-from .data import blobs, iris, never_rises, percents
 
 
 @pytest.mark.parametrize("seed", range(3))

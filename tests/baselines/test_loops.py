@@ -8,11 +8,10 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from afcm.anchors import anchor_weights
 from afcm.baselines import CDKM, equations, loops
+from afcm.graph.anchors.weights import anchor_weights
+from tests.baselines.data import blobs
 from tests.strategies import quick
-
-from .data import blobs
 
 seeds = st.integers(0, 2**32 - 1)
 

@@ -6,14 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
-from afcm import updates
 from afcm.baselines import RSFKM
 from afcm.baselines.rsfkm import RobustProblem
+from afcm.equations import paper
 from afcm.exceptions import MergedClustersWarning
 from afcm.metrics import clustering_accuracy
+from tests.baselines.data import blobs, iris, never_rises, nudged_rows, percents
 from tests.strategies import problems, quick
-
-from .data import blobs, iris, never_rises, nudged_rows, percents
 
 
 def test_the_papers_row():
@@ -42,7 +41,7 @@ def test_the_objective_never_rises(seed, fuzziness, tau):
 def test_no_feasible_nudge_of_the_memberships_beats_a_sweep(problem, fuzziness, cap):
     points, memberships, _, rng = problem
     model = RobustProblem(points, fuzziness, cap)
-    state = model.sweep(model.from_centers(updates.centers(points, memberships)))
+    state = model.sweep(model.from_centers(paper.centers(points, memberships)))
     capped = np.minimum(cdist(points, state.centers), cap)
     for size in (1e-4, 1e-2, 1.0):
         others = nudged_rows(state.memberships, rng, size)

@@ -8,13 +8,13 @@ import scipy.sparse as sp
 from scipy.linalg import eigh, subspace_angles
 from scipy.spatial.distance import cdist
 
-from afcm import spectral, starts
 from afcm.baselines import SpectralBaseline
 from afcm.datasets import make_rings
 from afcm.exceptions import AFCMWarning, NotConvergedWarning
+from afcm.graph import prepared
+from afcm.linalg import eigensolver
 from afcm.metrics import clustering_accuracy
-
-from .data import blobs, iris, percents
+from tests.baselines.data import blobs, iris, percents
 
 
 @pytest.mark.parametrize("assign", ["kmeans", "plain"])
@@ -86,8 +86,8 @@ def test_eigenvectors_that_are_not_ready_are_warned_of(monkeypatch):
     X, _ = blobs(420, 3, 3, 4.0)
     exact = SpectralBaseline(3, n_neighbors=10, random_state=0).fit(X).eigenvalues_
     for name in ("DENSE_LIMIT", "DENSE_PER_VECTOR", "DENSE_MOST"):
-        monkeypatch.setattr(spectral, name, 0)
-    monkeypatch.setattr(starts, "leading", partial(starts.leading, max_steps=1))
+        monkeypatch.setattr(eigensolver, name, 0)
+    monkeypatch.setattr(prepared, "leading", partial(prepared.leading, max_steps=1))
     with pytest.warns(NotConvergedWarning, match=r"stopped with a relative residual of 0\.\d+; use more n_neighbors"):
         hurried = SpectralBaseline(3, n_neighbors=10, random_state=0).fit(X)
     assert (hurried.eigenvalues_ >= exact - 1e-9).all()

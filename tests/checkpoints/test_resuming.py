@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from afcm import EntropyFCM, PlainAFCM
+from afcm._util.threads import one_blas_thread
 from afcm.checkpoints import Checkpoint
-from afcm.threads import one_blas_thread
 from tests.checkpoints.fits import MODELS, Stopped, X, same, stop_at, stopped
 
 pytestmark = pytest.mark.filterwarnings(
@@ -27,7 +27,7 @@ VICTIM = """
 import os, sys
 from pathlib import Path
 from afcm.checkpoints import Checkpoint
-from afcm.threads import one_blas_thread
+from afcm._util.threads import one_blas_thread
 import tests.checkpoints.fits as t
 folder = Path(sys.argv[1])
 def broken(target, text, arrays, **how):

@@ -14,9 +14,9 @@ from sklearn.preprocessing import minmax_scale
 
 from afcm import AFCM, PlainAFCM, load_model, save_model
 from afcm.cli.methods import METHODS
-from afcm.doubt import ambiguity
 from afcm.exceptions import HardMembershipsWarning
 from afcm.metrics import clustering_accuracy
+from afcm.metrics.ambiguity import ambiguity
 from afcm.tabular import read_table
 from afcm.tabular.columns import matrix
 from tests.tabular.files import BROKEN, NAMES, SPECIES, csv_bytes, iris

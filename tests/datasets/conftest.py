@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from .tiny import TINY, archive, arrays
+from tests.datasets.tiny import TINY, archive, arrays
 
 REPOSITORY = Path(__file__).parents[2]
 REAL_FOLDERS = [Path(os.environ["AFCM_DATA"])] if os.environ.get("AFCM_DATA") else []

@@ -24,7 +24,7 @@ from afcm.exceptions import (
     MergedClustersWarning,
     NotConvergedWarning,
 )
-from afcm.graph import KERNELS
+from afcm.graph.kernels import KERNELS
 from afcm.metrics import adjusted_rand, clustering_accuracy, normalized_mutual_info
 
 SOFT = 150_000.0  # λ = 1000 n on Iris: memberships stay soft

@@ -14,15 +14,16 @@ from sklearn.preprocessing import minmax_scale
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from afcm import AFCM
-from afcm.anchor_graph import dense_gram, gram
-from afcm.anchors import AnchorSimilarity, learned
 from afcm.baselines import SpectralBaseline
 from afcm.checkpoints import Checkpoint
 from afcm.datasets import make_rings, make_spirals
 from afcm.exceptions import AFCMWarning, HardMembershipsWarning
-from afcm.graph import KERNELS
+from afcm.graph.anchors.affinity import dense_gram, gram
+from afcm.graph.anchors.learning import learned
+from afcm.graph.anchors.prepared import natural_anchors
+from afcm.graph.anchors.weights import AnchorSimilarity
+from afcm.graph.kernels import KERNELS
 from afcm.metrics import adjusted_rand, clustering_accuracy
-from afcm.prepared_anchors import natural_anchors
 
 TOYS = {"spirals": (make_spirals, 2), "rings": (make_rings, 3)}
 SOFT = 150_000.0  # λ = 1000 n on Iris: memberships stay soft

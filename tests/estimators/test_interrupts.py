@@ -9,8 +9,8 @@ import pytest
 from sklearn.datasets import make_blobs
 
 from afcm import AFCM, FCM, EntropyFCM, GeneralizedGaussianMixture, PlainAFCM
-from afcm.alternating import Interrupted, best_run
 from afcm.exceptions import AFCMWarning
+from afcm.fitting.loop import Interrupted, best_run
 
 X = make_blobs(600, 4, centers=5, cluster_std=3, random_state=0)[0]
 
@@ -70,7 +70,7 @@ def test_nothing_is_left_where_nothing_was_learned(monkeypatch):
     def stop(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("afcm.neighbors.nearest", stop)
+    monkeypatch.setattr("afcm.graph.similarity.find_neighbors", stop)
     model = AFCM(5)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X)

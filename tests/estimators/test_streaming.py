@@ -10,7 +10,8 @@ from sklearn.base import clone
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import NotFittedError
 
-from afcm import FCM, EntropyFCM, PlainAFCM, load_model, save_model, updates
+from afcm import FCM, EntropyFCM, PlainAFCM, load_model, save_model
+from afcm.equations import paper
 from afcm.estimators.streaming import FADING, Stream
 from afcm.models.plain import PlainProblem
 
@@ -58,7 +59,7 @@ def test_one_more_batch_is_the_online_step(blobs):
     model.partial_fit(second)
     totals = moments = scatter = 0.0
     for batch, weight in ((first, 1 - 2**-FADING), (second, 2**-FADING)):
-        shares = updates.memberships(updates.squared_distances(batch, centers), gamma) * weight / len(batch)
+        shares = paper.memberships(paper.squared_distances(batch, centers), gamma) * weight / len(batch)
         totals, moments = totals + shares.sum(axis=0), moments + shares.T @ batch
         scatter += (shares.sum(axis=1) * (batch**2).sum(axis=1)).sum()
     expected = moments / totals[:, None]
@@ -69,8 +70,8 @@ def test_one_more_batch_is_the_online_step(blobs):
 
 def test_statistics_about_another_point(blobs):
     points, centers, reference = blobs[:50], blobs[:4] + 0.1, np.array([1.0, -2.0, 0.5])
-    memberships, about = updates.expectation(points, centers, 0.3)
-    moved = updates.recentered(about, centers, reference)
+    memberships, about = paper.expectation(points, centers, 0.3)
+    moved = paper.recentered(about, centers, reference)
     assert moved.moments == pytest.approx(memberships.T @ (points - reference))
     assert moved.scatter == pytest.approx(np.sum((points - reference) ** 2))
 

@@ -9,8 +9,7 @@ import pytest
 
 from afcm.experiments import figures
 from afcm.experiments.printed import printed_score
-
-from .synthetic import as_printed, row, trace, whole_run
+from tests.experiments.synthetic import as_printed, row, trace, whole_run
 
 
 def texts(axes):

@@ -10,16 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import pdist
 
-from afcm import PlainAFCM, starts
+from afcm import PlainAFCM
 from afcm.datasets import DatasetNotFound, load_dataset, make_rings
 from afcm.experiments import methods
 from afcm.experiments.methods import RUNNERS, NotApplicable, Workbench, rough_cost, sharing
 from afcm.experiments.plan import EXPERIMENTS, Task, chosen_specs, read_spec, tasks
 from afcm.experiments.runner import run
+from afcm.fitting import starts
 from tests.datasets.conftest import REAL_FOLDERS
 from tests.reference import dense_paper_run
-
-from ..strategies import quick
+from tests.strategies import quick
 
 
 @pytest.fixture(scope="module")

@@ -24,8 +24,7 @@ from afcm.experiments.plan import (
 )
 from afcm.experiments.printed import printed_name, printed_scores
 from afcm.experiments.record import Row
-
-from ..strategies import quick
+from tests.strategies import quick
 
 NEIGHBORS = [3, 4, 5, 6, 8, 10, 12]
 WEIGHTS = [1e-1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6]

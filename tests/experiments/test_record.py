@@ -16,9 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from afcm.experiments.record import Row, RowStore, StoreError, read_rows, row_key
-
-from ..strategies import quick
-from .synthetic import row, trace
+from tests.experiments.synthetic import row, trace
+from tests.strategies import quick
 
 ROOT = Path(__file__).parents[2]
 names = st.text(max_size=20)

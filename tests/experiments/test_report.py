@@ -21,8 +21,7 @@ from afcm.experiments.report import write_report
 from afcm.experiments.sections import comparison_section, flat_section, marks_table, remarks_section
 from afcm.experiments.summary import summarize
 from afcm.experiments.tables import flat, table1, table2
-
-from .synthetic import as_printed, row, trace, whole_run
+from tests.experiments.synthetic import as_printed, row, trace, whole_run
 
 COMMAND = "afcm reproduce --data DATA --out FOLDER"
 CSV_FILES = ["table1.csv", "table2.csv", "ours.csv", "rows-summary.csv", "timing.csv"]

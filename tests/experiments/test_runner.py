@@ -17,14 +17,15 @@ from pathlib import Path
 
 import pytest
 
-from afcm import AFCM, eigenbasis, neighbors
+from afcm import AFCM
 from afcm.experiments import methods, runner
 from afcm.experiments.methods import NotApplicable, rough_cost, sharing
 from afcm.experiments.plan import EXPERIMENTS, Method, Spec, chosen_specs, read_spec, tasks
 from afcm.experiments.record import RowStore, read_rows
 from afcm.experiments.runner import WorkerDied, groups, received, reproduce
-
-from .synthetic import row
+from afcm.graph import similarity
+from afcm.linalg import eigenbasis
+from tests.experiments.synthetic import row
 
 PATIENCE = 180  # seconds; everything that is waited for takes a few on an idle machine
 SPECTRAL = Method("SC", "SC", {"n_neighbors": [3, 5]})
@@ -208,9 +209,11 @@ def test_there_are_as_many_processes_as_cores_unless_told_otherwise(path, monkey
 
 def test_a_graph_is_built_once_for_all_its_fits(path, monkeypatch):
     built, searched, solved = [], [], []
-    prepare, nearest, basis = AFCM.prepare, neighbors.nearest, eigenbasis.EigenBasis.of
+    prepare, nearest, basis = AFCM.prepare, similarity.find_neighbors, eigenbasis.EigenBasis.of
     monkeypatch.setattr(AFCM, "prepare", lambda self, X: built.append(self.n_neighbors) or prepare(self, X))
-    monkeypatch.setattr(neighbors, "nearest", lambda *given, **how: searched.append(given[1]) or nearest(*given, **how))
+    monkeypatch.setattr(
+        similarity, "find_neighbors", lambda *given, **how: searched.append(given[1]) or nearest(*given, **how)
+    )
     monkeypatch.setattr(eigenbasis.EigenBasis, "of", lambda graph: solved.append(graph.shape) or basis(graph))
     trace = Method("AFCM", "AFCM-trace", {"n_neighbors": [5], "graph_weight": [1e4]})
     ablations = (Method("Ablation-1", "Ablation-1", {"n_neighbors": [5, 3]}),)

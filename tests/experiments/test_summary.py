@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from afcm.experiments.printed import Score, printed_scores
 from afcm.experiments.summary import Cell, distinct, in_order, mean_score, summarize, traces, verdict
-
-from ..strategies import quick
-from .synthetic import row, trace
+from tests.experiments.synthetic import row, trace
+from tests.strategies import quick
 
 percent = st.floats(0, 100)
 

@@ -9,8 +9,7 @@ import pandas as pd
 import pytest
 
 from afcm.metrics import adjusted_rand, clustering_accuracy, normalized_mutual_info
-
-from .strategies import for_all, labelling_pairs
+from tests.metrics.strategies import for_all, labelling_pairs
 
 INDICES = [clustering_accuracy, normalized_mutual_info, adjusted_rand]
 AVERAGES = {

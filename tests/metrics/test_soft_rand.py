@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score, rand_score
 
 from afcm.metrics import adjusted_fuzzy_rand, fuzzy_rand
-
-from .strategies import for_all, labelling_pairs, memberships, one_hot, seeds, soft_pairs
+from tests.metrics.strategies import for_all, labelling_pairs, memberships, one_hot, seeds, soft_pairs
 
 BOTH = pytest.mark.parametrize("index", [fuzzy_rand, adjusted_fuzzy_rand])
 

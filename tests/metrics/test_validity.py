@@ -16,8 +16,7 @@ from afcm.metrics import (
     partition_entropy,
     xie_beni,
 )
-
-from .strategies import fits, for_all, memberships, one_hot, seeds
+from tests.metrics.strategies import fits, for_all, memberships, one_hot, seeds
 
 MEMBERSHIP_INDICES = [partition_coefficient, normalized_partition_coefficient, partition_entropy]
 

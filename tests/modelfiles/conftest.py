@@ -7,8 +7,7 @@ import pickle
 import pytest
 
 from afcm import save_model
-
-from .models import fitted
+from tests.modelfiles.models import fitted
 
 
 @pytest.fixture

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from afcm import load_model
-
-from .tampering import entries, npy, redocument, refused, rewrite
+from tests.modelfiles.tampering import entries, npy, redocument, refused, rewrite
 
 pytestmark = pytest.mark.usefixtures("no_pickles")
 

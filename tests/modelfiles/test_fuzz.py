@@ -17,9 +17,8 @@ from hypothesis import strategies as st
 
 from afcm import load_model, read_info, save_model
 from afcm.modelfiles import ModelFileError
-
-from .. import damage
-from .models import answers, fitted, new_samples
+from tests import damage
+from tests.modelfiles.models import answers, fitted, new_samples
 
 NAMES = ["AFCM", "AFCM given", "GeneralizedGaussianMixture tied", "FCAG", "FKPS projected", "Pipeline", "KMeans"]
 # way of damage → examples

@@ -11,9 +11,8 @@ import pytest
 
 from afcm import load_model, save_model
 from afcm.modelfiles import container
-
-from .models import fitted
-from .tampering import directory_fields, entries, npy, redocument, refused, rewrite
+from tests.modelfiles.models import fitted
+from tests.modelfiles.tampering import directory_fields, entries, npy, redocument, refused, rewrite
 
 pytestmark = pytest.mark.usefixtures("no_pickles")
 

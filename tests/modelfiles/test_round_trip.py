@@ -22,8 +22,7 @@ from afcm import AFCM, FCM, PlainAFCM, load_model, read_info, save_model
 from afcm.modelfiles import ModelFileError, container
 from afcm.modelfiles.encoding import LEFT_OUT
 from afcm.modelfiles.registry import KINDS, NAMES
-
-from .models import NEW, RECIPES, TABLE, X, answers, fitted, last, new_samples
+from tests.modelfiles.models import NEW, RECIPES, TABLE, X, answers, fitted, last, new_samples
 
 
 def same(one, other):

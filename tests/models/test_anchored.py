@@ -10,16 +10,20 @@ import scipy.sparse as sp
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from afcm import graph as graphs
-from afcm import spectral, starts, updates
-from afcm.alternating import run
-from afcm.anchor_graph import AnchorAffinity, AnchoredGraph, AnchorGraph, cut, gram, own_masses
-from afcm.models import anchor_sums
+from afcm.equations import paper
+from afcm.fitting import starts
+from afcm.fitting.loop import run
+from afcm.graph import eigenvectors
+from afcm.graph.affinity import normalised, normalized_cut
+from afcm.graph.anchors import embedding
+from afcm.graph.anchors.affinity import AnchorAffinity, AnchoredGraph, AnchorGraph, gram, own_masses
+from afcm.graph.similarity import Placed
+from afcm.linalg import eigensolver
+from afcm.linalg.products import cut
+from afcm.models import anchor_equations
 from afcm.models.anchored import AnchoredProblem, anchor_extension
-from afcm.similarity import Placed
-
-from ..reference import dense_paper_run
-from ..strategies import quick
+from tests.reference import dense_paper_run
+from tests.strategies import quick
 
 
 def random_rows(n, m, k, rng):
@@ -81,13 +85,13 @@ def test_the_operator_equals_its_dense_formula_and_all_degrees_are_one(case):
 def test_the_small_eigenproblem_is_the_large_one(case, graph_weight, precision):
     weights, memberships, masses, _ = case
     problem = AnchoredProblem.of(weights, masses, graph_weight)
-    found = anchor_sums.embedding_step(problem.anchors, problem.summed(memberships), graph_weight, precision)
-    factor = updates.membership_factor(memberships, masses)
+    found = anchor_equations.embedding_step(problem.anchors, problem.summed(memberships), graph_weight, precision)
+    factor = paper.membership_factor(memberships, masses)
     large = graph_weight * dense_affinity(weights, masses) + precision * factor @ factor.T
     values = np.linalg.eigvalsh(large)[::-1][: memberships.shape[1]]
     assume(values[-1] > 1e-9 * values[0])
-    step = anchor_sums.Step(*found[:2], None, precision)
-    vectors = anchor_sums.embedded_rows(weights, memberships, step)
+    step = anchor_equations.Step(*found[:2], None, precision)
+    vectors = anchor_equations.embedded_rows(weights, memberships, step)
     vectors = vectors if masses is None else np.sqrt(masses)[:, None] * vectors
     np.testing.assert_allclose(vectors.T @ vectors, np.eye(values.size), atol=1e-8)
     np.testing.assert_allclose(np.trace(vectors.T @ large @ vectors), values.sum(), rtol=1e-9)
@@ -98,7 +102,7 @@ def test_the_small_eigenproblem_is_the_large_one(case, graph_weight, precision):
 def test_objectives_equal_those_of_the_dense_algorithm(monkeypatch, graph_weight, iterated):
     if iterated:
         for limit in ("DENSE_LIMIT", "DENSE_PER_VECTOR", "DENSE_MOST"):
-            monkeypatch.setattr(spectral, limit, 0)
+            monkeypatch.setattr(eigensolver, limit, 0)
     weights, _, rng = blobs_case(150)
     problem = AnchoredProblem.of(weights, None, graph_weight)
     memberships = rng.dirichlet(np.ones(3), size=150)
@@ -127,25 +131,27 @@ def test_centres_scatter_roughness_and_energy_from_sums_are_those_of_the_rows(ca
     weights, memberships, masses, _ = case
     problem = AnchoredProblem.of(weights, masses, 5.0)
     found = problem.summed(memberships)
-    coefficients = anchor_sums.embedding_step(problem.anchors, found, 5.0, 2.0)
+    coefficients = anchor_equations.embedding_step(problem.anchors, found, 5.0, 2.0)
     assume(np.any(coefficients.on_anchors, axis=0).all())
-    rows = anchor_sums.embedded_rows(weights, memberships, anchor_sums.Step(*coefficients[:2], None, 2.0))
-    v = anchor_sums.centers(found, coefficients)
-    np.testing.assert_allclose(v, updates.centers(rows, memberships, masses), atol=1e-10)
-    scatter = updates.scatter(updates.squared_distances(rows, v), memberships, masses)
-    assert anchor_sums.scatter(found, coefficients) == pytest.approx(scatter, abs=1e-9)
+    rows = anchor_equations.embedded_rows(weights, memberships, anchor_equations.Step(*coefficients[:2], None, 2.0))
+    v = anchor_equations.centers(found, coefficients)
+    np.testing.assert_allclose(v, paper.centers(rows, memberships, masses), atol=1e-10)
+    scatter = paper.scatter(paper.squared_distances(rows, v), memberships, masses)
+    assert anchor_equations.scatter(found, coefficients) == pytest.approx(scatter, abs=1e-9)
     vectors = rows if masses is None else np.sqrt(masses)[:, None] * rows
-    rough = updates.roughness(vectors, dense_affinity(weights, masses) @ vectors)
-    assert anchor_sums.roughness(problem.anchors, found, coefficients) == pytest.approx(rough, abs=1e-9)
+    rough = paper.roughness(vectors, dense_affinity(weights, masses) @ vectors)
+    assert anchor_equations.roughness(problem.anchors, found, coefficients) == pytest.approx(rough, abs=1e-9)
 
 
 def test_an_empty_cluster_goes_to_the_mean():
     weights, labels, _ = blobs_case(90)
     problem = AnchoredProblem.of(weights, None, 100.0)
     found = problem.summed(np.eye(4)[labels])
-    coefficients = anchor_sums.embedding_step(problem.anchors, found, 100.0, 1.0)
-    rows = anchor_sums.embedded_rows(weights, np.eye(4)[labels], anchor_sums.Step(*coefficients[:2], None, 1.0))
-    np.testing.assert_allclose(anchor_sums.centers(found, coefficients)[3], rows.mean(axis=0), atol=1e-12)
+    coefficients = anchor_equations.embedding_step(problem.anchors, found, 100.0, 1.0)
+    rows = anchor_equations.embedded_rows(
+        weights, np.eye(4)[labels], anchor_equations.Step(*coefficients[:2], None, 1.0)
+    )
+    np.testing.assert_allclose(anchor_equations.centers(found, coefficients)[3], rows.mean(axis=0), atol=1e-12)
 
 
 @quick
@@ -157,9 +163,9 @@ def test_blocks_of_any_size_add_up(case, cuts):
     blocks = [slice(a, b) for a, b in pairwise(ends)]
     problem = AnchoredProblem.of(weights, masses, 5.0)
     state = problem.sweep(problem.with_memberships(memberships))
-    step = anchor_sums.Step(state.on_anchors, state.on_clusters, state.centers, state.precision)
-    looks = [anchor_sums.look(cut(weights, b), memberships[b], own_masses(masses, b), step) for b in blocks]
-    total = anchor_sums.added([look.sums for look in looks])
+    step = anchor_equations.Step(state.on_anchors, state.on_clusters, state.centers, state.precision)
+    looks = [anchor_equations.look(cut(weights, b), memberships[b], own_masses(masses, b), step) for b in blocks]
+    total = anchor_equations.added([look.sums for look in looks])
     for part, whole in zip(total, state.sums, strict=True):
         np.testing.assert_allclose(part, whole, rtol=1e-12, atol=1e-12)
     for found in ("memberships", "embedding"):  # a product of fewer rows may be summed in another order
@@ -192,8 +198,8 @@ def test_the_normalised_cut_is_that_of_the_graph(case):
     graph = AnchoredGraph.of(weights, anchors, masses)
     hard = starts.one_hot(memberships.argmax(axis=1), memberships.shape[1])
     links = graph.affinity.links(hard if masses is None else hard * masses[:, None])
-    assert anchor_sums.normalized_cut(anchors, links) == pytest.approx(graphs.normalized_cut(graph, hard), abs=1e-10)
-    dense = graphs.normalised(sp.csr_array(dense_affinity(weights, masses)))
+    assert anchor_equations.normalized_cut(anchors, links) == pytest.approx(normalized_cut(graph, hard), abs=1e-10)
+    dense = normalised(sp.csr_array(dense_affinity(weights, masses)))
     assert graph.components[0] == dense.components[0]
     again = AnchoredGraph(graph.affinity, graph.degrees, masses)  # not told by the anchors' graph
     np.testing.assert_array_equal(again.components[1], graph.components[1])
@@ -203,8 +209,8 @@ def test_spectral_start_solves_for_the_eigenvectors_of_the_graph():
     weights, labels, _ = blobs_case()
     masses = np.random.default_rng(1).integers(1, 4, size=400).astype(float)
     anchors = AnchorGraph.of(weights, masses)
-    eigen = starts.leading(anchors.graph, 3, 1e-8)
-    rows = weights @ anchor_sums.spectral_step(anchors, eigen, 3).on_anchors
+    eigen = eigenvectors.leading(anchors.graph, 3, 1e-8)
+    rows = weights @ embedding.spectral_step(anchors, eigen, 3).on_anchors
     vectors = np.sqrt(masses)[:, None] * rows
     dense = dense_affinity(weights, masses)
     np.testing.assert_allclose(vectors.T @ vectors, np.eye(3), atol=1e-8)

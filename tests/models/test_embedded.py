@@ -9,27 +9,33 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.datasets import make_blobs
 
-from afcm import graph, neighbors, spectral, starts, updates
-from afcm.alternating import run
+from afcm.equations import paper
+from afcm.fitting import starts
+from afcm.fitting.loop import run
+from afcm.graph import eigenvectors
+from afcm.graph.affinity import Graph, directed, normalised, symmetrised
+from afcm.graph.kernels import KERNELS, neighbor_lists
+from afcm.graph.similarity import Placed
+from afcm.linalg import eigensolver
+from afcm.linalg.operator import GraphPlusLowRank
 from afcm.models.embedded import EmbeddedProblem
 from afcm.models.extension import extension, inverse_spectrum
 from afcm.models.plain import PlainProblem
-from afcm.similarity import Placed
-
-from ..reference import dense_paper_run
-from ..strategies import affinities, quick
+from afcm.neighbors.search import find_neighbors
+from tests.reference import dense_paper_run
+from tests.strategies import affinities, quick
 
 
 def blob_graph(n, kernel="local", k=10, spread=3.0):
     points, _ = make_blobs(n, 10, centers=12, cluster_std=spread, random_state=0)
-    found = neighbors.nearest(points, k + 1)
-    weights = graph.KERNELS[kernel](graph.neighbor_lists(found, k, 2.0))
-    return graph.normalised(graph.symmetrised(graph.directed(weights, found.indices, n)))
+    found = find_neighbors(points, k + 1)
+    weights = KERNELS[kernel](neighbor_lists(found, k, 2.0))
+    return normalised(symmetrised(directed(weights, found.indices, n)))
 
 
 def problem_for(affinity, n_clusters, graph_weight, masses=None):
-    built = affinity if isinstance(affinity, graph.Graph) else graph.normalised(sp.csr_array(affinity), masses)
-    block = starts.search_block(built, n_clusters)
+    built = affinity if isinstance(affinity, Graph) else normalised(sp.csr_array(affinity), masses)
+    block = eigenvectors.search_block(built, n_clusters)
     return EmbeddedProblem(built.affinity, masses, graph_weight, block)
 
 
@@ -54,8 +60,8 @@ def test_objective_never_rises(case, n_clusters, graph_weight, weighted):
 @pytest.mark.parametrize("graph_weight", [150.0, 15000.0])
 def test_fast_and_dense_eigen_steps_give_the_same_objectives(monkeypatch, n_clusters, graph_weight):
     if n_clusters < 40 or graph_weight < 1000:  # 40 of 12 blobs with a heavy graph: no gap, the dense fallback's case
-        monkeypatch.setattr(spectral, "DENSE_PER_VECTOR", 0)
-        monkeypatch.setattr(spectral, "DENSE_MOST", 0)
+        monkeypatch.setattr(eigensolver, "DENSE_PER_VECTOR", 0)
+        monkeypatch.setattr(eigensolver, "DENSE_MOST", 0)
     built = blob_graph(1500)
     memberships = starts.random_memberships(1500, n_clusters, np.random.RandomState(1))
     problem = problem_for(built, n_clusters, graph_weight)
@@ -78,10 +84,10 @@ def test_no_orthonormal_nudge_beats_the_embedding_step(case):
     best = problem.embedding_step(state)
 
     def value(vectors):
-        plain = updates.scatter(
-            updates.squared_distances(vectors, updates.centers(vectors, state.memberships)), state.memberships
+        plain = paper.scatter(
+            paper.squared_distances(vectors, paper.centers(vectors, state.memberships)), state.memberships
         )
-        return state.precision * plain + 2.0 * updates.roughness(vectors, problem.affinity @ vectors)
+        return state.precision * plain + 2.0 * paper.roughness(vectors, problem.affinity @ vectors)
 
     for _ in range(5):
         nudged = np.linalg.qr(best.vectors + 10.0 ** rng.uniform(-5, 0) * rng.standard_normal(best.vectors.shape))[0]
@@ -93,14 +99,14 @@ def test_with_a_fixed_embedding_a_sweep_is_plain_afcms():
     built = blob_graph(200)
     problem = problem_for(built, 4, 100.0)
     rng = np.random.default_rng(0)
-    eigen = spectral.leading_eigenvectors(spectral.GraphPlusLowRank(built.affinity), problem.search_start, 4)
+    eigen = eigensolver.leading_eigenvectors(GraphPlusLowRank(built.affinity), problem.search_start, 4)
     memberships = rng.dirichlet(np.ones(4), size=200)
     embedded = problem.from_embedding(memberships, eigen)
     plain = PlainProblem.from_points(eigen.vectors).from_memberships(memberships)
     np.testing.assert_allclose(embedded.memberships, plain.memberships, atol=1e-10)
     np.testing.assert_allclose(embedded.centers, plain.centers, atol=1e-12)
     assert embedded.precision == pytest.approx(plain.precision, rel=1e-10)
-    rough = updates.roughness(eigen.vectors, eigen.graph_image)
+    rough = paper.roughness(eigen.vectors, eigen.graph_image)
     assert embedded.objective == pytest.approx(plain.objective + 100.0 * rough, rel=1e-10)
 
 
@@ -130,7 +136,7 @@ def test_fitted_samples_obey_the_equation_that_places_new_ones():
     built = blob_graph(300, spread=4.0)
     problem = problem_for(built, 3, 3e5)
     eigen, memberships = starts.spectral_start(
-        built, 3, None, np.random.RandomState(0), solve=lambda q: starts.leading(built, q)
+        built, 3, None, np.random.RandomState(0), solve=lambda q: eigenvectors.leading(built, q)
     )
     result = run(problem, problem.from_embedding(memberships, eigen), max_iter=300, tol=1e-10)
     state = result.state

@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
-from afcm import family, updates
-from afcm.alternating import alternate, largest_change
+from afcm.equations import fuzzy_c_means, paper
+from afcm.equations.paper import largest_change
+from afcm.fitting.loop import alternate
 from afcm.models.centers import blocks
 from afcm.models.fuzzy import EntropyProblem, FuzzyProblem, k_means_precision
 from afcm.models.plain import PlainProblem
@@ -26,14 +27,14 @@ def objective_at(problem, centers, memberships):
     """J from its definition, n×c at once."""
     costs = cdist(problem.points, centers, "sqeuclidean")
     if isinstance(problem, FuzzyProblem):
-        return family.fuzzy_objective(costs, memberships, problem.exponent, problem.masses)
-    entropy = updates.entropy(memberships, problem.masses)
-    return updates.scatter(costs, memberships, problem.masses) + entropy / problem.gamma
+        return fuzzy_c_means.fuzzy_objective(costs, memberships, problem.exponent, problem.masses)
+    entropy = paper.entropy(memberships, problem.masses)
+    return paper.scatter(costs, memberships, problem.masses) + entropy / problem.gamma
 
 
 def log_form(costs, exponent):
     """The definition, in logs, for costs without zeros."""
-    return updates.softmax(np.log(costs) / (1 - exponent))
+    return paper.softmax(np.log(costs) / (1 - exponent))
 
 
 @quick
@@ -78,15 +79,17 @@ def test_the_objective_never_rises(case, exponent):
 def test_the_start_is_the_equation(case, exponent):
     points, memberships, masses, _ = case
     fuzzy, entropic = models(points, masses, exponent)
-    expected = family.fuzzy_centers(points, memberships, exponent, masses)
-    filled = family.fuzzy_shares(memberships, exponent).sum(axis=0) > 1e-9  # an empty one has no centre of its own
+    expected = fuzzy_c_means.fuzzy_centers(points, memberships, exponent, masses)
+    filled = (
+        fuzzy_c_means.fuzzy_shares(memberships, exponent).sum(axis=0) > 1e-9
+    )  # an empty one has no centre of its own
     np.testing.assert_allclose(
         fuzzy.start(memberships)[0][filled], expected[filled], rtol=1e-9, atol=1e-9 * points.std()
     )
-    centers = updates.centers(points, memberships, masses)
+    centers = paper.centers(points, memberships, masses)
     np.testing.assert_allclose(entropic.start(memberships)[0], centers, rtol=1e-9, atol=1e-9 * points.std())
     plain = PlainProblem(points, masses)
-    scatter = updates.scatter(cdist(points, centers, "sqeuclidean"), memberships, masses)
+    scatter = paper.scatter(cdist(points, centers, "sqeuclidean"), memberships, masses)
     assert plain.start(memberships)[1] == pytest.approx(plain.precision(scatter), rel=1e-6)
 
 
@@ -94,12 +97,12 @@ def test_the_start_is_the_equation(case, exponent):
 @given(problems(), exponents)
 def test_the_block_kernel_is_its_equations(case, exponent):
     points, memberships, masses, _ = case
-    centers = family.fuzzy_centers(points, memberships, exponent, masses)
+    centers = fuzzy_c_means.fuzzy_centers(points, memberships, exponent, masses)
     costs = cdist(points, centers, "sqeuclidean")
-    degrees, statistics = family.fuzzy_expectation(points, centers, exponent, masses)
-    shares = updates.weighted(degrees**exponent, masses)
+    degrees, statistics = fuzzy_c_means.fuzzy_expectation(points, centers, exponent, masses)
+    shares = paper.weighted(degrees**exponent, masses)
     scale = points.std()
-    expected = family.fuzzy_memberships(costs, exponent)
+    expected = fuzzy_c_means.fuzzy_memberships(costs, exponent)
     np.testing.assert_allclose(degrees, expected, rtol=1e-6, atol=1e-7)
     np.testing.assert_allclose(statistics.totals, shares.sum(axis=0), rtol=1e-9)
     moments = [shares[:, j] @ (points - center) for j, center in enumerate(centers)]
@@ -111,14 +114,14 @@ def test_the_block_kernel_is_its_equations(case, exponent):
 @given(st.integers(0, 2**32 - 1), st.integers(1, 6))
 def test_without_logarithms_m_2_is_the_same(seed, n_clusters):
     costs = np.exp(np.random.default_rng(seed).uniform(-200, 200, size=(20, n_clusters)))
-    np.testing.assert_allclose(family.fuzzy_memberships(costs, 2.0), log_form(costs, 2.0), rtol=1e-12)
+    np.testing.assert_allclose(fuzzy_c_means.fuzzy_memberships(costs, 2.0), log_form(costs, 2.0), rtol=1e-12)
 
 
 @pytest.mark.parametrize("exponent", [1.01, 1.5, 2.0, 3.0, 10.0])
 def test_centres_at_distance_zero_share_all_mass(exponent):
     costs = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 0.0], [2.0, 0.0, 1e-300], [1.0, 1.0, 1.0]])
     expected = [[0.5, 0, 0.5], [1 / 3] * 3, [0, 1, 0], [1 / 3] * 3]
-    np.testing.assert_allclose(family.fuzzy_memberships(costs, exponent), expected, rtol=1e-15)
+    np.testing.assert_allclose(fuzzy_c_means.fuzzy_memberships(costs, exponent), expected, rtol=1e-15)
 
 
 @pytest.mark.parametrize("exponent", [1 + 1e-9, 1.01, 2.0, 50.0])
@@ -126,7 +129,7 @@ def test_centres_at_distance_zero_share_all_mass(exponent):
 def test_extreme_distances_give_memberships(exponent, dtype):
     info = np.finfo(dtype)
     sizes = np.array([info.smallest_subnormal, info.tiny, 1.0, info.max], dtype=dtype)
-    memberships = family.fuzzy_memberships(np.array(np.meshgrid(sizes, sizes, sizes)).reshape(3, -1).T, exponent)
+    memberships = fuzzy_c_means.fuzzy_memberships(np.array(np.meshgrid(sizes, sizes, sizes)).reshape(3, -1).T, exponent)
     assert memberships.dtype == dtype
     assert np.all(memberships >= 0)
     np.testing.assert_allclose(memberships.sum(axis=1), 1, rtol=1e-6)
@@ -138,7 +141,7 @@ def test_block_distances_keep_their_digits(offset):
     centers = rng.standard_normal((4, 3)) + offset
     near = centers + 1e-7 * rng.standard_normal((4, 3))
     points = np.vstack([rng.standard_normal((50, 3)) + offset, centers, near, 1e4 * rng.standard_normal((1, 3))])
-    costs = updates.squared_distances(points, centers)
+    costs = paper.squared_distances(points, centers)
     np.testing.assert_allclose(costs, cdist(points, centers, "sqeuclidean"), rtol=1e-9)
     assert np.array_equal(np.argwhere(costs == 0), [[50 + j, j] for j in range(4)])
 

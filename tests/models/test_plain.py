@@ -7,12 +7,11 @@ import pytest
 from hypothesis import given
 from scipy.special import logsumexp
 
-from afcm import updates
-from afcm.alternating import run
+from afcm.equations import paper
+from afcm.fitting.loop import run
 from afcm.models import plain
 from afcm.models.plain import PlainProblem
-
-from ..strategies import problems, quick
+from tests.strategies import problems, quick
 
 
 def em_spherical(X, means, variance, n_steps):
@@ -65,13 +64,13 @@ def test_a_sweep_is_the_three_updates(problem):
     model = PlainProblem.from_points(points, masses)
     state = model.from_memberships(memberships)
     following = model.sweep(state)
-    centers = updates.centers(points, state.memberships, masses)
-    costs = updates.squared_distances(points, centers)
-    precision = model.precision(updates.scatter(costs, state.memberships, masses))
+    centers = paper.centers(points, state.memberships, masses)
+    costs = paper.squared_distances(points, centers)
+    precision = model.precision(paper.scatter(costs, state.memberships, masses))
     size = np.abs(points).max()
     np.testing.assert_allclose(following.centers, centers, rtol=1e-8, atol=1e-8 * size)
     assert following.precision == pytest.approx(precision, rel=1e-6)
-    expected = updates.memberships(updates.squared_distances(points, following.centers), following.precision)
+    expected = paper.memberships(paper.squared_distances(points, following.centers), following.precision)
     np.testing.assert_allclose(following.memberships, expected, atol=1e-9)
 
 

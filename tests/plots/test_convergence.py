@@ -8,8 +8,7 @@ import pytest
 from afcm import FCM, PlainAFCM
 from afcm.exceptions import NotConvergedWarning
 from afcm.plots import ConvergenceDisplay
-
-from .artists import texts
+from tests.plots.artists import texts
 
 HISTORY = {
     "objective": np.array([9.0, 3.0, 1.0, 0.5]),

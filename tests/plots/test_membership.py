@@ -13,8 +13,7 @@ from afcm.plots import BandsDisplay, MembershipDisplay
 from afcm.plots.bands import MOST_BARS
 from afcm.plots.colors import cluster_colors, mixed
 from afcm.plots.membership import corners
-
-from .artists import drawn, sorted_rows, texts
+from tests.plots.artists import drawn, sorted_rows, texts
 
 rows = st.lists(st.floats(0.01, 1), min_size=3, max_size=3).map(lambda row: np.array(row) / sum(row))
 

@@ -9,12 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.decomposition import PCA
 
-from afcm.doubt import AMBIGUOUS, ambiguity
+from afcm.metrics.ambiguity import AMBIGUOUS, ambiguity
 from afcm.plots import AmbiguityDisplay, EmbeddingDisplay
 from afcm.plots.colors import cluster_colors, mixed, opacity
 from afcm.plots.layout import flat, jittered, layout_of, marker_size, principal
-
-from .artists import drawn, sorted_rows, texts
+from tests.plots.artists import drawn, sorted_rows, texts
 
 
 @given(st.integers(2, 30), st.integers(1, 5), st.integers(0, 1000))

@@ -13,8 +13,7 @@ from sklearn.preprocessing import MinMaxScaler
 from afcm import PlainAFCM
 from afcm.plots import ProfilesDisplay
 from afcm.plots.profiles import MOST_NUMBERS, deviations, most_telling
-
-from .artists import texts
+from tests.plots.artists import texts
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import ortho_group
 
-from .problems import Problem, few, fitted, problems
-from .promises import CHANGES, PROMISES
+from tests.properties.problems import Problem, few, fitted, problems
+from tests.properties.promises import CHANGES, PROMISES
 
 
 def permute(problem):

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 
-from .problems import few, fitted, problems, quietly
-from .promises import PROMISES
+from tests.properties.problems import few, fitted, problems, quietly
+from tests.properties.promises import PROMISES
 
 every = pytest.mark.parametrize("name", PROMISES)
 

@@ -10,15 +10,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from .promises import PROMISES
+from tests.properties.promises import PROMISES
 
 SCRIPT = """
 import sys, warnings
 import numpy as np
 from sklearn.datasets import make_blobs
-import afcm.threads
+import afcm._util.threads
 n_threads = int(sys.argv[1])
-afcm.threads.n_threads = lambda: n_threads
+afcm._util.threads.n_threads = lambda: n_threads
 from afcm.exceptions import AFCMWarning
 from tests.properties.promises import PROMISES
 warnings.simplefilter("ignore", AFCMWarning)

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from afcm.report import Findings, write_report
-
-from .built import grid, selection, soft
+from tests.report.built import grid, selection, soft
 
 pytest.importorskip("jinja2")
 playwright = pytest.importorskip("playwright.sync_api", reason="the browser tests need playwright")

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from afcm.report import charts
-
-from .built import selection
+from tests.report.built import selection
 
 
 @given(st.floats(-1e9, 1e9), st.floats(1e-6, 1e9))

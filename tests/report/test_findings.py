@@ -13,13 +13,12 @@ from sklearn.preprocessing import MinMaxScaler
 
 from afcm import AFCM, FCM, EntropyFCM, GeneralizedGaussianMixture, PlainAFCM
 from afcm.baselines import CDKM, FCAG, RSFKM, SpectralBaseline
-from afcm.doubt import ambiguity
+from afcm.metrics.ambiguity import ambiguity
 from afcm.plots.layout import principal_components
 from afcm.report import Findings
 from afcm.report.features import features_of, profile_of
 from afcm.report.views import LEAST_OF_A_CLUSTER, middles, shown_rows
-
-from .built import Built, drawn_memberships, grid, soft
+from tests.report.built import Built, drawn_memberships, grid, soft
 
 IRIS = load_iris(as_frame=True)
 pytestmark = pytest.mark.filterwarnings("ignore::afcm.exceptions.AFCMWarning")

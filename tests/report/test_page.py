@@ -13,12 +13,11 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from afcm import files
+from afcm._util import atomic_files
 from afcm.report import Findings, write_report
 from afcm.report.data import as_json, decimals, largest, rounded
 from afcm.report.page import crossed, rendered
-
-from .built import drawn_memberships, grid, selection, soft
+from tests.report.built import drawn_memberships, grid, selection, soft
 
 pytest.importorskip("jinja2")
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&\u2028{{7*7}}"
@@ -153,7 +152,7 @@ def test_an_interrupt_leaves_the_old_page(tmp_path, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(files.os, "replace", interrupted)
+    monkeypatch.setattr(atomic_files.os, "replace", interrupted)
     with pytest.raises(KeyboardInterrupt):
         write_report(findings(), path)
     assert path.read_text() == "old"

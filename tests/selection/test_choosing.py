@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
 
-from afcm import AFCM, select_n_clusters, starts
+from afcm import AFCM, select_n_clusters
 from afcm.exceptions import NoClustersWarning
+from afcm.graph import eigenvectors
+from afcm.graph.counting import Parts, Valley
 from afcm.selection.choosing import recommended, votes
 from afcm.selection.criteria import CRITERIA, eigengaps, stability
-from afcm.valleys import Parts, Valley
 
 
 @pytest.fixture(scope="module")
@@ -44,8 +45,8 @@ def test_text_marks_the_choices(selection):
 
 def test_one_eigen_solve_serves_the_whole_range(blobs, monkeypatch):
     wanted = []
-    solve = starts.leading
-    monkeypatch.setattr(starts, "leading", lambda graph, n, *a, **k: wanted.append(n) or solve(graph, n, *a, **k))
+    solve = eigenvectors.leading
+    monkeypatch.setattr(eigenvectors, "leading", lambda graph, n, *a, **k: wanted.append(n) or solve(graph, n, *a, **k))
     select_n_clusters(blobs, range(2, 6), random_state=0)
     assert [n for n in wanted if n > 2] == [6]  # the others order pieces by their second eigenvector
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from sklearn.datasets import load_iris
 
-from ..damage import rezipped
+from tests.damage import rezipped
 
 SPECIES = ("setosa", "versicolor", "virginica")
 NAMES = ("sepal length", "sepal width", "petal length", "petal width")

@@ -8,11 +8,11 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from afcm import updates
-from afcm.alternating import Result, either_still, run
+from afcm.equations import paper
 from afcm.estimators import validation
 from afcm.estimators.base import SoftClusterer
 from afcm.estimators.tables import validated
+from afcm.fitting.loop import Result, either_still, run
 
 
 class Baseline(SoftClusterer):
@@ -79,7 +79,7 @@ class Baseline(SoftClusterer):
 
     def transform(self, X: Any) -> Any:
         """Distances to the centres, n×c (as `sklearn.cluster.KMeans.transform`)."""
-        return np.sqrt(updates.squared_distances(self._validated_new(X), self.cluster_centers_))
+        return np.sqrt(paper.squared_distances(self._validated_new(X), self.cluster_centers_))
 
     def _validated_new(self, X: Any, *, accept_sparse: bool = False) -> Any:
         check_is_fitted(self)

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from afcm import starts, updates
+from afcm._typing import Floats, Integers
 from afcm.baselines import loops
 from afcm.baselines.base import Baseline
-from afcm.baselines.equations import Floats, Integers
+from afcm.equations import paper
 from afcm.estimators import validation
+from afcm.fitting import starts
 
 
 @dataclass(frozen=True)
@@ -142,7 +143,7 @@ class CDKM(Baseline):
 
 def nearest(points: Floats, centers: Floats) -> Integers:
     """Each row's nearest centre."""
-    return np.asarray(updates.squared_distances(points, centers).argmin(axis=1), dtype=np.intp)
+    return np.asarray(paper.squared_distances(points, centers).argmin(axis=1), dtype=np.intp)
 
 
 def random_labels(n_samples: int, n_clusters: int, random: np.random.RandomState) -> Integers:

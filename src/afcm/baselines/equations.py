@@ -1,22 +1,17 @@
 """The rivals, one pure function per equation (arrays in, arrays out).
 
-Where an equation is also the paper's it is in `afcm.updates` and used from there: centres, squared distances and the
+Where an equation is also the paper's it is in `afcm.equations.paper` and used from there: centres, squared distances and the
 graph of the memberships U B Uᵀ. ``fuzziness`` is g, ``cap`` τ, ``fidelity`` b of the publications; samples are rows.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.linalg import eigh, solve
 
-from afcm import updates
-
-Floats = NDArray[np.floating[Any]]
-Integers = NDArray[np.intp]
+from afcm._typing import Floats, Integers
+from afcm.equations import paper
 
 # A re-weighting divides by at least this distance: a centre may sit on a sample.
 MIN_DISTANCE = 1e-12
@@ -47,7 +42,7 @@ def quadratic_memberships(costs: Floats, fuzziness: float) -> Floats:
 
 def quadratic_objective(costs: Floats, memberships: Floats, fuzziness: float) -> float:
     """``Σ_ij u_ij h_ij + g ‖U‖²``."""
-    return updates.scatter(costs, memberships) + fuzziness * float(np.sum(memberships * memberships))
+    return paper.scatter(costs, memberships) + fuzziness * float(np.sum(memberships * memberships))
 
 
 # --- RSFKM ---
@@ -68,7 +63,7 @@ def reweighted_centers(points: Floats, memberships: Floats, reweights: Floats, c
     shares = memberships * reweights
     totals, reference = shares.sum(axis=0), centers.mean(axis=0)
     moments = shares.T @ (points - reference) - totals[:, None] * (centers - reference)
-    return updates.moved_centers(centers, moments, totals)
+    return paper.moved_centers(centers, moments, totals)
 
 
 # --- FKPS ---

@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from afcm import starts
-from afcm.alternating import Result
-from afcm.anchors import METHODS, anchor_weights
+from afcm._typing import Floats, Integers
 from afcm.baselines import equations, loops
 from afcm.baselines.base import Baseline
 from afcm.baselines.cdkm import checked_labels, random_labels
-from afcm.baselines.equations import Floats, Integers
 from afcm.estimators import validation
+from afcm.fitting import starts
+from afcm.fitting.loop import Result
+from afcm.graph.anchors.learning import METHODS
+from afcm.graph.anchors.weights import anchor_weights
 
 # Neighbours among the anchors by default, at most a quarter of them: a sparser graph of few anchors leaves the sweeps
 # in poor optima, a denser one says little.

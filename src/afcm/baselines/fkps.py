@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 from scipy.linalg import svd
 
-from afcm import starts, updates
-from afcm.alternating import Result, run
+from afcm._typing import Floats
 from afcm.baselines import equations
 from afcm.baselines.base import Baseline
-from afcm.baselines.equations import Floats
+from afcm.equations import paper
 from afcm.estimators import validation
-from afcm.neighbors import nearest
+from afcm.fitting import starts
+from afcm.fitting.loop import Result, run
+from afcm.neighbors.search import find_neighbors
 
 # The authors': sweeps of memberships and centres between two shrinkages, and the (relative) decrease that ends them.
 INNER_SWEEPS, INNER_TOL = 50, 1e-2
@@ -48,11 +49,11 @@ class FuzzyProblem:
 
     def from_memberships(self, memberships: Floats) -> FuzzyState:
         """The best centres for these memberships, then the best memberships for those."""
-        return self.at(updates.centers(self.points, memberships))
+        return self.at(paper.centers(self.points, memberships))
 
     def at(self, centers: Floats) -> FuzzyState:
         """The best memberships for these centres."""
-        costs = updates.squared_distances(self.points, centers)
+        costs = paper.squared_distances(self.points, centers)
         memberships = equations.quadratic_memberships(costs, self.fuzziness)
         objective = equations.quadratic_objective(costs, memberships, self.fuzziness)
         return FuzzyState(centers, memberships, 0.5 / self.fuzziness, objective)
@@ -81,7 +82,7 @@ class ShrunkProblem:
 
     def sweep(self, state: ShrunkState) -> ShrunkState:
         """W and F (V eliminated), then V and U until they stand still."""
-        factor = updates.membership_factor(state.memberships)
+        factor = paper.membership_factor(state.memberships)
         directions, points = self.project(factor)
         patterns = equations.shrunk_patterns(points, factor, self.fidelity)
         fuzzy = FuzzyProblem(patterns, self.fuzziness)
@@ -252,7 +253,7 @@ class FKPS(Baseline):
 
     def transform(self, X: Any) -> Any:
         """Distances of the samples' patterns to the centres, n×c."""
-        return np.sqrt(updates.squared_distances(self._placed(X).patterns, self.cluster_centers_))
+        return np.sqrt(paper.squared_distances(self._placed(X).patterns, self.cluster_centers_))
 
     def _placed(self, X: Any) -> ShrunkState:
         points = self._validated_new(X)
@@ -260,7 +261,7 @@ class FKPS(Baseline):
             points = (points - self._mean) @ self.directions_
         centers, fidelity = self.cluster_centers_, float(self.fidelity)
         fitted = equations.undrawn_samples(self.patterns_, self.memberships_, centers, fidelity)
-        start = self.memberships_[nearest(fitted, 1, points).indices[:, 0]]
+        start = self.memberships_[find_neighbors(fitted, 1, points).indices[:, 0]]
         problem = PlacingProblem(points, centers, float(self.fuzziness), fidelity)
         patterns = equations.drawn_patterns(points, start, centers, fidelity)
         return run(problem, problem.at(patterns), max_iter=PLACING_SWEEPS, tol=0.0).state

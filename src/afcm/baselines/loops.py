@@ -13,10 +13,11 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from afcm.backends.machine import machine_code
+from afcm._typing import Floats, Integers
+from afcm._util.optional import usable
 from afcm.baselines import equations
-from afcm.baselines.equations import TIE, Floats, Integers
-from afcm.extras import usable
+from afcm.baselines.equations import TIE
+from afcm.compiled.jit import machine_code
 
 Loop = TypeVar("Loop", bound=Callable[..., Any])
 

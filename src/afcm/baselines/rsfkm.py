@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from afcm import family, starts, updates
-from afcm.alternating import Step, memberships_still, share_still
+from afcm._typing import Floats
 from afcm.baselines import equations
 from afcm.baselines.base import Baseline
-from afcm.baselines.equations import Floats
+from afcm.equations import fuzzy_c_means, paper
 from afcm.estimators import validation
+from afcm.fitting import starts
+from afcm.fitting.loop import Step, memberships_still, share_still
 
 
 def both_still(step: Step, tol: float) -> bool:
@@ -48,7 +49,7 @@ class RobustProblem:
 
     def at(self, centers: Floats, reweights: Floats | None = None) -> RobustState:
         """S and U for these centres."""
-        distances = family.distances(self.points, centers)
+        distances = fuzzy_c_means.distances(self.points, centers)
         reweights = equations.reweights(distances, self.cap) if reweights is None else reweights
         capped = equations.capped_distances(distances, self.cap)
         costs = reweights * distances**2 if self.literal else capped
@@ -151,11 +152,11 @@ class RSFKM(Baseline):
         X = problem.points
         if not isinstance(self.init, str):
             kind, array = validation.check_init_array(self.init, X.shape[0], self.n_clusters, X.shape[1])
-            return problem.from_centers(array if kind == "centers" else updates.centers(X, array))
+            return problem.from_centers(array if kind == "centers" else paper.centers(X, array))
         if validation.check_choice("init", self.init, ("k-means", "k-means++")) == "k-means++":
             return problem.from_centers(starts.seeded_centers(X, self.n_clusters, None, random))
         labels = starts.k_means(X, self.n_clusters, None, random)
-        return problem.from_centers(updates.centers(X, starts.one_hot(labels, self.n_clusters)))
+        return problem.from_centers(paper.centers(X, starts.one_hot(labels, self.n_clusters)))
 
     def predict_proba(self, X: Any) -> Any:
         """Memberships of new samples in the fitted clusters, n×c; rows sum to 1."""

@@ -11,15 +11,18 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from afcm import graph as graphs
-from afcm import neighbors, starts
-from afcm.baselines.equations import Floats
+from afcm._typing import Floats
 from afcm.estimators import validation
 from afcm.estimators.base import DTYPES
 from afcm.estimators.plain import PlainAFCM
 from afcm.estimators.tables import validated
 from afcm.exceptions import AFCMWarning, NotConvergedWarning
-from afcm.prepared import PreparedGraph
+from afcm.fitting import starts
+from afcm.graph.affinity import Graph, neighbor_graph
+from afcm.graph.duplicates import distinct
+from afcm.graph.kernels import KERNELS
+from afcm.graph.prepared import PreparedGraph
+from afcm.neighbors.search import find_neighbors
 
 # The eigenvectors end when the subspace is this close (radians).
 ANGLE_TOL = 1e-6
@@ -117,7 +120,7 @@ class SpectralBaseline(ClusterMixin, BaseEstimator):
         self._check_parameters()
         X = self._validated(X)
         graph = self._graph(X)
-        nodes = graphs.distinct(X, merge=False)
+        nodes = distinct(X, merge=False)
         return self.fit_prepared(PreparedGraph(X, nodes, X, None, graph, graph))
 
     def fit_prepared(self, prepared: PreparedGraph) -> Self:
@@ -141,14 +144,14 @@ class SpectralBaseline(ClusterMixin, BaseEstimator):
     def _check_parameters(self) -> None:
         for name in ("n_clusters", "n_neighbors", "n_init", "max_iter"):
             validation.check_integer(name, getattr(self, name))
-        validation.check_choice("kernel", self.kernel, graphs.KERNELS)
+        validation.check_choice("kernel", self.kernel, KERNELS)
         validation.check_real("bandwidth", self.bandwidth, positive=True)
         validation.check_choice("assign", self.assign, ("kmeans", "plain"))
 
     def _validated(self, X: Any) -> Any:
         X = validated(self, X, accept_sparse="csr", dtype=DTYPES, ensure_min_samples=2)
         n = X.shape[0]
-        different = graphs.distinct(X)
+        different = distinct(X)
         validation.check_enough_samples(self.n_clusters, n, different.rows.size)
         if self.n_neighbors >= n:
             raise ValueError(f"n_neighbors={self.n_neighbors} must be below n_samples={n}; use at most {n - 1}")
@@ -166,10 +169,10 @@ class SpectralBaseline(ClusterMixin, BaseEstimator):
                 stacklevel=4,
             )
 
-    def _graph(self, X: Any) -> graphs.Graph:
+    def _graph(self, X: Any) -> Graph:
         k = int(self.n_neighbors)
-        found = neighbors.nearest(X, min(k + 1, X.shape[0] - 1))
-        return graphs.neighbor_graph(found, k, kernel=self.kernel, bandwidth=float(self.bandwidth))
+        found = find_neighbors(X, min(k + 1, X.shape[0] - 1))
+        return neighbor_graph(found, k, kernel=self.kernel, bandwidth=float(self.bandwidth))
 
     def _embedding(self, prepared: PreparedGraph) -> Floats:
         n_clusters, masses = self.n_clusters, prepared.graph.masses

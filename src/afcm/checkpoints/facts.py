@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from afcm.backends import to_host
+from afcm.arrays import to_host
 
 # Rows that are hashed together.
 BLOCK_ROWS = 8192

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from afcm._util.atomic_files import replacing
 from afcm.checkpoints.facts import digest
-from afcm.files import replacing
 
 FORMAT, SCHEMA = "afcm-checkpoint", 2
 FIELDS = {"format": str, "schema": int, "afcm": str, "finished": bool, "facts": dict, "content": dict, "seal": str}
@@ -39,7 +39,7 @@ def door(path: Path) -> Iterator[None]:
 
 def write(path: Path, finished: bool, facts: Mapping[str, str], content: dict[str, Any]) -> None:
     """In place of an old one, in one step."""
-    from afcm import __version__
+    from afcm._util.version import __version__
     from afcm.modelfiles import container
     from afcm.modelfiles.encoding import Arrays, encode
 

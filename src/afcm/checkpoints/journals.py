@@ -14,13 +14,13 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from afcm import alternating
-from afcm.alternating import Progress, Result
+from afcm._util.atomic_files import remove_drafts
+from afcm._util.messages import one_line
 from afcm.checkpoints import files, states
 from afcm.checkpoints.facts import Facts, differences, facts
 from afcm.exceptions import CheckpointWarning
-from afcm.files import remove_drafts
-from afcm.wording import one_line
+from afcm.fitting import loop
+from afcm.fitting.loop import Progress, Result
 
 # As many differences are told.
 MOST_TOLD = 3
@@ -45,7 +45,7 @@ class Checkpoint:
         Go on from the file if it is there; it must be of a fit with the same parameters and data. False: begin anew
         and replace it.
     callback : callable, optional
-        Called after each sweep with an `afcm.alternating.Iteration`.
+        Called after each sweep with an `afcm.fitting.loop.Iteration`.
 
     Examples
     --------
@@ -120,7 +120,7 @@ class Journal:
         **how: Any,
     ) -> tuple[Result[Any], KeyboardInterrupt | None]:
         """`alternating.best_run`."""
-        return alternating.best_run(problem, starters, key=key, callback=self.callback, **how)
+        return loop.best_run(problem, starters, key=key, callback=self.callback, **how)
 
 
 class WrittenJournal(Journal):
@@ -150,7 +150,7 @@ class WrittenJournal(Journal):
         return found
 
     def _check(self, found: dict[str, Any]) -> None:
-        from afcm import __version__
+        from afcm._util.version import __version__
 
         other = differences(found["facts"], self.facts)
         if other:
@@ -192,7 +192,7 @@ class WrittenJournal(Journal):
         if progress.best is not None and progress.n_ended >= len(starters):
             return progress.best, None
         self._problem = problem
-        best, stopped = alternating.best_run(
+        best, stopped = loop.best_run(
             problem, starters, key=key, progress=progress, keep=self._keep, callback=self.callback, **how
         )
         if stopped is None:

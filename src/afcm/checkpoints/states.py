@@ -11,9 +11,9 @@ from typing import Any, get_type_hints
 
 import numpy as np
 
-from afcm.alternating import Progress, Result
-from afcm.backends import is_tensor, like, to_host
+from afcm.arrays import is_tensor, like, to_host
 from afcm.checkpoints.files import CheckpointError
+from afcm.fitting.loop import Progress, Result
 
 # The field of a state that is given back by whoever revives it.
 PROBLEM = "problem"

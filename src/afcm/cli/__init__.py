@@ -40,7 +40,7 @@ for command in (fit, predict, select, compare, info, demo, reproduce):
 def show_version(wanted: bool) -> None:
     """Print the version and stop."""
     if wanted:
-        from afcm import __version__
+        from afcm._util.version import __version__
 
         typer.echo(f"afcm {__version__}")
         raise typer.Exit

@@ -11,13 +11,13 @@ from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 
+from afcm._util.messages import one_line
 from afcm.cli import methods, options, outcome
 from afcm.cli.console import guarded, make_console, say, told
 from afcm.cli.progress import Stages, working
 from afcm.cli.samples import Samples, Source, Wanted, load, prepared
 from afcm.tabular import write_table
 from afcm.tabular.writing import writer
-from afcm.wording import one_line
 
 # Characters that the table needs, whatever the terminal.
 WIDTH = 110

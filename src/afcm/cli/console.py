@@ -14,7 +14,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from afcm.wording import one_line
+from afcm._util.messages import one_line
 
 BAD_INPUT, INTERRUPTED, TERMINATED = 2, 130, 143
 

@@ -131,7 +131,7 @@ def write_result(out: Path, samples: Samples, verdict: Verdict) -> list[str]:
 
 def save(fit: Fitted, path: Path) -> None:
     """The model file, with what `afcm predict` must know."""
-    from afcm import save_model
+    from afcm.modelfiles import save_model
 
     if not hasattr(fit.estimator, "predict"):
         raise ValueError(f"--model: {type(fit.estimator).__name__} cannot label new samples; leave the option out")

@@ -10,8 +10,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from afcm._util.progress import listening
 from afcm.cli.progress import Stages
-from afcm.stages import listening
 
 # From one checkpoint to the next.
 CHECKPOINT_SECONDS = 10.0
@@ -68,7 +68,7 @@ def make(name: str, n_clusters: int | str, seed: int, changes: dict[str, Any]) -
 
 def counted(X: Any) -> int:
     """How many clusters X has, for methods that cannot count."""
-    from afcm import AFCM
+    from afcm.estimators.afcm import AFCM
 
     parts = AFCM("auto").prepare(X).parts
     return max(parts.count, 1) if parts is not None else 1

@@ -9,12 +9,12 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from afcm._util.pipelines import last_step, seen_by_last_step
 from afcm.cli import options, outcome
 from afcm.cli.console import guarded, make_console, told
 from afcm.cli.progress import working
 from afcm.cli.samples import Samples, Source
-from afcm.doubt import ambiguity, honest_memberships, is_ambiguous
-from afcm.pipelines import last_step, seen_by_last_step
+from afcm.metrics.ambiguity import ambiguity, honest_memberships, is_ambiguous
 from afcm.report.verdict import known_classes, scores_of
 from afcm.tabular import TableError, added_names, choose_columns, result_pieces, write_table
 from afcm.tabular.columns import matrix

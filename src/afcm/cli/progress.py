@@ -42,7 +42,7 @@ class Stages:
         self._progress.reset(self._task, total=total, description=what)
 
     def hear(self, what: str, done: int, total: int | None) -> None:
-        """A listener for `afcm.stages`."""
+        """A listener for `afcm._util.progress`."""
         self._progress.update(self._task, description=what, total=total, completed=done)
 
     def sweeps(self, tol: float, max_iter: int, n_runs: int = 1) -> Callable[[Any], None]:

@@ -9,12 +9,12 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
+from afcm._util.messages import one_line
 from afcm.cli.console import guarded, make_console, say, typed
 from afcm.cli.options import split
 from afcm.datasets import DatasetCorrupt, DatasetNotFound, load_dataset
 from afcm.experiments.plan import EXPERIMENTS, Spec, chosen_specs
 from afcm.experiments.record import Row, RowStore
-from afcm.wording import one_line
 
 
 def reproduce(

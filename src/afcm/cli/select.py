@@ -59,7 +59,7 @@ def select(
 
 def selected(X: Any, most: int, seed: int) -> Any:
     """`select_n_clusters` from 1 to ``most``, or as many as there can be."""
-    from afcm import select_n_clusters
+    from afcm.selection import select_n_clusters
 
     return select_n_clusters(X, range(1, max(min(most, X.shape[0] - 2), 1) + 1), random_state=seed)
 

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
+from afcm._util.atomic_files import replacing
 from afcm.datasets.errors import DatasetCorrupt
 from afcm.datasets.records import Archive, DatasetInfo, Samples, as_samples
-from afcm.files import replacing
 
 HEADER_BYTES = 4096  # room for an .npy header or a zip entry
 ITEM_BYTES = 8  # no array needs more than a float64 per value

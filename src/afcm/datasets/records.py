@@ -1,13 +1,13 @@
 """What is known about a data set before it is read, and what reading it gives."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from afcm._typing import Floats, Integers
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from afcm.datasets.records import Floats
+from afcm._typing import Floats
 
 
 def minmax(X: Floats) -> Floats:

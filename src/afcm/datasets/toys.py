@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from afcm.datasets.records import Floats, Integers
+from afcm._typing import Floats, Integers
 
 SPIRAL_TURNS = 1.5
 SPIRAL_START = 0.5  # the two inner ends are then 1 apart, like neighbouring arms

@@ -9,11 +9,11 @@ from array_api_compat import array_namespace, device
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from afcm.alternating import Result
-from afcm.backends import backend_of, by_rows, is_chunked
-from afcm.estimators.doors import DTYPES, entered
+from afcm.arrays import backend_of, by_rows, is_chunked
+from afcm.estimators.inputs import DTYPES, entered
 from afcm.estimators.tables import validated
 from afcm.exceptions import HardMembershipsWarning, MergedClustersWarning, NotConvergedWarning
+from afcm.fitting.loop import Result
 
 # Memberships that all lie this close to 1/c are merged clusters, not an answer; to 0 or 1, hard.
 MERGED_TOL = HARD_TOL = 1e-3

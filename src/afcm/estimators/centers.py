@@ -10,13 +10,15 @@ import numpy as np
 from array_api_compat import array_namespace
 from sklearn.utils import check_random_state
 
-from afcm import backends, checkpoints, family, starts, updates
-from afcm.alternating import STOP_RULES
+from afcm import arrays, checkpoints
+from afcm.equations import fuzzy_c_means, paper
 from afcm.estimators import validation
 from afcm.estimators.base import MERGED_TOL
-from afcm.estimators.chunked import init_for, random_memberships_for, weights_for
-from afcm.estimators.doors import cast, entered
+from afcm.estimators.inputs import cast, entered
+from afcm.estimators.row_inputs import init_for, random_memberships_for, weights_for
 from afcm.estimators.streaming import STREAM_ATTRIBUTES, StreamingClusterer
+from afcm.fitting import starts
+from afcm.fitting.loop import STOP_RULES
 from afcm.models.centers import CenterProblem, CenterState, Precision
 from afcm.models.plain import total_scatter
 
@@ -79,9 +81,9 @@ class CenterClusterer(StreamingClusterer):
         how: dict[str, Any] = {"max_iter": self.max_iter, "tol": self._tol(X), "stop": STOP_RULES[self.stop]}
         starters = self._starters(problem, random)
         best, stopped = journal.best_run(problem, starters, key=lambda result: result.state.objective, **how)
-        self.cluster_centers_ = backends.moved(best.state.centers, given)
+        self.cluster_centers_ = arrays.moved(best.state.centers, given)
         self._variance = problem.total_scatter / problem.mass
-        memberships = backends.moved(best.state.memberships, given)
+        memberships = arrays.moved(best.state.memberships, given)
         self._store_run(best, memberships, doubt_hard=problem.capped(best.state.precision))
         if stopped is not None:
             raise stopped
@@ -163,7 +165,7 @@ class CenterClusterer(StreamingClusterer):
 
     def _n_different_centers(self) -> int:
         """Centres that do not coincide with one before them."""
-        costs = backends.to_host(updates.squared_distances(self.cluster_centers_, self.cluster_centers_))
+        costs = arrays.to_host(paper.squared_distances(self.cluster_centers_, self.cluster_centers_))
         close = np.tril(costs <= MERGED_TOL**2 * self._variance, k=-1)
         return self.n_clusters - int(close.any(axis=1).sum())
 
@@ -171,7 +173,7 @@ class CenterClusterer(StreamingClusterer):
         """Memberships of new samples, n×c; rows sum to 1. The model is not changed."""
         points = self._entered(X)
         problem, centers = self._problem(points), self._centers_for(points)
-        return backends.moved(problem.memberships_at(centers, getattr(self, "gamma_", None)), X)
+        return arrays.moved(problem.memberships_at(centers, getattr(self, "gamma_", None)), X)
 
     def _state_of(self, X: Any, sample_weight: Any = None) -> CenterState:
         """The fitted centres (and γ) with other samples."""
@@ -182,13 +184,13 @@ class CenterClusterer(StreamingClusterer):
 
     def _centers_for(self, X: Any) -> Any:
         """The fitted centres where X is (NumPy: with their own dtype)."""
-        return cast(self.cluster_centers_, X) if backends.is_tensor(X) else backends.to_host(self.cluster_centers_)
+        return cast(self.cluster_centers_, X) if arrays.is_tensor(X) else arrays.to_host(self.cluster_centers_)
 
     def transform(self, X: Any) -> Any:
         """Distances to the centres, n×c (as `sklearn.cluster.KMeans.transform`)."""
         points = self._entered(X)
-        distances = partial(family.distances, centers=self._centers_for(points))
-        return backends.moved(backends.by_rows(distances, points, self._n_features_out), X)
+        distances = partial(fuzzy_c_means.distances, centers=self._centers_for(points))
+        return arrays.moved(arrays.by_rows(distances, points, self._n_features_out), X)
 
     @property
     def _n_features_out(self) -> int:

@@ -7,9 +7,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from afcm import starts
 from afcm.estimators import validation
 from afcm.estimators.centers import CenterClusterer
+from afcm.fitting import starts
 from afcm.models.fuzzy import EntropyProblem, FuzzyProblem, k_means_precision
 
 
@@ -58,7 +58,7 @@ class FCM(FixedFuzziness):
         unit; or when either no membership changes by more than ``tol`` or J by no more than ``tol``/100 of itself.
     random_state : int, RandomState or None, default=None
     callback : callable, optional
-        Called after each sweep with an `afcm.alternating.Iteration`; or an `afcm.checkpoints.Checkpoint`.
+        Called after each sweep with an `afcm.fitting.loop.Iteration`; or an `afcm.checkpoints.Checkpoint`.
     device : str or torch.device, optional
         Where to compute, for example ``"cuda"`` (needs PyTorch): NumPy X goes there and NumPy results come back.
         Tensors are worked on where they are, and give tensors.
@@ -194,7 +194,7 @@ class EntropyFCM(FixedFuzziness):
         unit; or when either no membership changes by more than ``tol`` or J by no more than ``tol``/100 of itself.
     random_state : int, RandomState or None, default=None
     callback : callable, optional
-        Called after each sweep with an `afcm.alternating.Iteration`; or an `afcm.checkpoints.Checkpoint`.
+        Called after each sweep with an `afcm.fitting.loop.Iteration`; or an `afcm.checkpoints.Checkpoint`.
     device : str or torch.device, optional
         Where to compute, for example ``"cuda"`` (needs PyTorch): NumPy X goes there and NumPy results come back.
         Tensors are worked on where they are, and give tensors.

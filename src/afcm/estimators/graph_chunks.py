@@ -9,18 +9,23 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils import check_random_state
 
-from afcm import anchors, backends, checkpoints, spectral, starts
-from afcm.alternating import Result
-from afcm.anchor_graph import AnchorGraph
-from afcm.eigenbasis import LearningSolver
+from afcm import arrays, checkpoints
 from afcm.estimators import validation
-from afcm.estimators.chunked import weights_for
-from afcm.estimators.doors import entered
 from afcm.estimators.graph_runs import CLEAN_CUT, DEFAULT_GRAPH_WEIGHT
+from afcm.estimators.inputs import entered
 from afcm.estimators.placing import GraphClusterer, placed_rows
-from afcm.models.anchor_sums import normalized_cut, spectral_step
+from afcm.estimators.row_inputs import weights_for
+from afcm.fitting import starts
+from afcm.fitting.loop import Result
+from afcm.graph import eigenvectors
+from afcm.graph.anchors import learning
+from afcm.graph.anchors.affinity import AnchorGraph
+from afcm.graph.anchors.embedding import spectral_step
+from afcm.graph.anchors.prepared import AnchorSetting, parts_among
+from afcm.linalg.eigenbasis import LearningSolver
+from afcm.linalg.operator import Eigenpairs
+from afcm.models.anchor_equations import normalized_cut
 from afcm.models.anchored_chunks import ChunkedProblem, ChunkedState, Replay, ReplayExtension, anchor_graph
-from afcm.prepared_anchors import AnchorSetting, parts_among
 
 
 @dataclass(frozen=True)
@@ -41,8 +46,8 @@ class PreparedChunks:
         coefficients = spectral_step(self.shared, eigen, n_clusters)
         return problem.from_embedding(Replay.begin(memberships), coefficients)  # type: ignore[return-value]
 
-    def _solved(self, n_wanted: int) -> spectral.Eigenpairs:
-        return starts.leading(self.shared.graph, n_wanted, dense=self._solver)
+    def _solved(self, n_wanted: int) -> Eigenpairs:
+        return eigenvectors.leading(self.shared.graph, n_wanted, dense=self._solver)
 
     @cached_property
     def _solver(self) -> LearningSolver:
@@ -109,18 +114,18 @@ class GraphChunks(GraphClusterer):
         self.normalized_cut_, self.n_components_ = cut, prepared.shared.graph.components[0]
         self.neighbor_recall_, self.eigen_residual_ = 1.0, state.eigen_residual
         place = partial(placed_rows, similarity=self._similarity, fitted=self._extension, dtype=prepared.points.dtype)
-        self.embedding_ = backends.by_rows(partial(place, embedded=True), prepared.points, self.n_clusters_)
-        memberships = backends.by_rows(partial(place, embedded=False), prepared.points, self.n_clusters_)
+        self.embedding_ = arrays.by_rows(partial(place, embedded=True), prepared.points, self.n_clusters_)
+        memberships = arrays.by_rows(partial(place, embedded=False), prepared.points, self.n_clusters_)
         self._store_run(best, memberships, doubt_hard=cut > CLEAN_CUT * self.n_clusters_)
 
 
 def learned_anchors(X: Any, setting: AnchorSetting) -> Any:
     """As `AnchorSetting.from_points` learns them, from rows of the chunks."""
     random, n_anchors = np.random.RandomState(0), setting.effective_anchors(X.shape[0])
-    size = anchors.LEARNED_FROM * n_anchors
+    size = learning.LEARNED_FROM * n_anchors
     if X.shape[0] > size:
-        X = backends.rows(X, starts.drawn_rows(X.shape[0], size, random))
-    return anchors.learned(backends.to_host(X), n_anchors, random)
+        X = arrays.rows(X, starts.drawn_rows(X.shape[0], size, random))
+    return learning.learned(arrays.to_host(X), n_anchors, random)
 
 
 def chunked_cut(problem: ChunkedProblem, result: Result[ChunkedState]) -> float:

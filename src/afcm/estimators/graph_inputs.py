@@ -5,17 +5,17 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from afcm import backends
-from afcm import graph as graphs
+from afcm import arrays
+from afcm._util.optional import needed
 from afcm.estimators import validation
-from afcm.estimators.doors import entered
+from afcm.estimators.inputs import entered
 from afcm.estimators.placing import GraphClusterer
 from afcm.exceptions import NoClustersWarning
-from afcm.extras import needed
-from afcm.graph import Distinct
-from afcm.neighbors import SEARCHES
-from afcm.prepared import PreparedGraph
-from afcm.prepared_anchors import AnchorSetting
+from afcm.graph.anchors.prepared import AnchorSetting
+from afcm.graph.duplicates import Distinct, distinct
+from afcm.graph.kernels import KERNELS
+from afcm.graph.prepared import PreparedGraph
+from afcm.neighbors.search import SEARCHES
 
 
 class GraphInputs(GraphClusterer):
@@ -29,7 +29,7 @@ class GraphInputs(GraphClusterer):
         validation.check_real("tol", self.tol)
         validation.check_flag("warm_start", self.warm_start)
         validation.check_real("bandwidth", self.bandwidth, positive=True)
-        validation.check_choice("kernel", self.kernel, ("sharpened", *graphs.KERNELS))
+        validation.check_choice("kernel", self.kernel, ("sharpened", *KERNELS))
         validation.check_choice("neighbor_search", self.neighbor_search, SEARCHES)
         if self.neighbor_search == "approximate":
             needed("numba", "fast", "neighbor_search='approximate' needs", "Numba")
@@ -45,10 +45,10 @@ class GraphInputs(GraphClusterer):
             validation.check_integer("n_neighbors", self.n_neighbors)
 
     def _validated(self, X: Any) -> Any:
-        if self.affinity == "precomputed" and (backends.is_tensor(X) or self.device is not None):
+        if self.affinity == "precomputed" and (arrays.is_tensor(X) or self.device is not None):
             raise ValueError("affinity='precomputed' needs NumPy or SciPy similarities; use them, and device=None")
         self._refuse_tensors(X)
-        if backends.is_dask(X):
+        if arrays.is_dask(X):
             raise ValueError("X is in Dask's chunks, of which no graph is kept; use fit with graph='anchors' for them")
         X = entered(self, X, device=self.device, accept_sparse="csr" if self.graph == "neighbors" else False)
         if self.affinity == "precomputed":
@@ -63,7 +63,7 @@ class GraphInputs(GraphClusterer):
 
     def _find_nodes(self, X: Any, weights: Any) -> Distinct:
         merge = self.merge_duplicates and self.affinity != "precomputed"
-        nodes = graphs.distinct(X, weights, merge=merge)
+        nodes = distinct(X, weights, merge=merge)
         if self.n_clusters != "auto":
             validation.check_enough_samples(self.n_clusters, X.shape[0], nodes.rows.size)
         if nodes.rows.size < 2:

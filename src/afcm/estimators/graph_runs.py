@@ -10,21 +10,23 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
-from afcm import backends, checkpoints, starts
-from afcm import graph as graphs
-from afcm.alternating import Result
+from afcm import arrays, checkpoints
 from afcm.estimators import validation
 from afcm.estimators.base import hard_labels
-from afcm.estimators.doors import cast
+from afcm.estimators.inputs import cast
 from afcm.estimators.placing import GraphClusterer
 from afcm.exceptions import NotConvergedWarning
-from afcm.graph import Distinct
+from afcm.fitting import starts
+from afcm.fitting.loop import Result
+from afcm.graph import eigenvectors
+from afcm.graph.affinity import Graph, normalized_cut
+from afcm.graph.anchors.prepared import PreparedAnchors
+from afcm.graph.duplicates import Distinct
+from afcm.graph.prepared import PreparedGraph
 from afcm.models.anchored import AnchoredProblem, anchor_extension
 from afcm.models.embedded import EmbeddedProblem
 from afcm.models.extension import extension
 from afcm.models.plain import PlainProblem
-from afcm.prepared import PreparedGraph
-from afcm.prepared_anchors import PreparedAnchors
 
 Problem = Any  # an EmbeddedProblem or AnchoredProblem
 State = Any  # and its state
@@ -58,7 +60,7 @@ class GraphRuns(GraphClusterer):
         if isinstance(prepared, PreparedAnchors):
             return AnchoredProblem(prepared.weights, graph.masses, prepared.shared, weight)
         needs_search = not (isinstance(self.init, str) and self.init == "spectral")
-        block = starts.search_block(graph, self.n_clusters_) if needs_search else None
+        block = eigenvectors.search_block(graph, self.n_clusters_) if needs_search else None
         return EmbeddedProblem(graph.operator, graph.masses, weight, block, prepared.dense)
 
     def _start(self, problem: Problem, prepared: PreparedGraph, random: Any) -> State:
@@ -73,28 +75,28 @@ class GraphRuns(GraphClusterer):
             return problem.with_memberships(soft_assignment(points, masses, centers))
         degrees = prepared.graph.degrees
         memberships = starts.random_memberships(degrees.shape[0], self.n_clusters_, random)
-        return problem.with_memberships(backends.like(memberships, degrees))
+        return problem.with_memberships(arrays.like(memberships, degrees))
 
     def _fitted_start(self, problem: Problem, prepared: PreparedGraph) -> State:
         """The nodes' memberships and embedding of the fit before."""
         nodes, fitted = prepared.graph.degrees, self._extension
         validation.check_warm_start(fitted.memberships.T.shape, (self.n_clusters_, nodes.shape[0]))
-        memberships, embedding = (backends.like(part, nodes) for part in (fitted.memberships, fitted.embedding))
+        memberships, embedding = (arrays.like(part, nodes) for part in (fitted.memberships, fitted.embedding))
         return problem.fitted(memberships, fitted.precision, embedding)
 
     def _given_memberships(self, prepared: PreparedGraph) -> Any:
         X, points, nodes = prepared.samples, prepared.points, prepared.nodes
-        init = backends.to_host(self.init)
+        init = arrays.to_host(self.init)
         kind, array = validation.check_init_array(init, X.shape[0], self.n_clusters_, X.shape[1])
         if kind == "memberships":
-            return backends.like(array[nodes.rows], X)
+            return arrays.like(array[nodes.rows], X)
         if points is None or sp.issparse(points):
             raise ValueError("init holds centres; with a precomputed affinity or sparse X give memberships instead")
-        return soft_assignment(points, nodes.masses, backends.like(array, points))
+        return soft_assignment(points, nodes.masses, arrays.like(array, points))
 
-    def _cut(self, graph: graphs.Graph, result: Result[State]) -> float:
+    def _cut(self, graph: Graph, result: Result[State]) -> float:
         labels = hard_labels(result.state.memberships)
-        return graphs.normalized_cut(graph, starts.one_hot(labels, self.n_clusters_))
+        return normalized_cut(graph, starts.one_hot(labels, self.n_clusters_))
 
     def _keep(self, prepared: PreparedGraph, problem: Problem, state: State) -> None:
         """What new samples are placed by."""
@@ -110,8 +112,8 @@ class GraphRuns(GraphClusterer):
 
     def _store_fit(self, prepared: PreparedGraph, problem: Problem, best: Result[State]) -> None:
         home = None if prepared.to_host else prepared.graph.degrees
-        self.embedding_, memberships = backends.moved(self._expanded(prepared.samples, prepared.nodes), home)
-        self.cluster_centers_ = backends.moved(best.state.centers, home)
+        self.embedding_, memberships = arrays.moved(self._expanded(prepared.samples, prepared.nodes), home)
+        self.cluster_centers_ = arrays.moved(best.state.centers, home)
         self.graph_weight_ = problem.graph_weight
         self.gamma_cap_ = problem.largest_precision(self.n_clusters_)
         self.normalized_cut_ = self._cut(prepared.graph, best)
@@ -130,10 +132,10 @@ class GraphRuns(GraphClusterer):
     def _expanded(self, X: Any, nodes: Distinct) -> tuple[Any, Any]:
         """Embedding and memberships of the nodes, for every sample; absent ones (weight 0) are predicted."""
         fitted, inverse = self._extension, nodes.inverse
-        embedding, memberships = backends.rows(fitted.embedding, inverse), backends.rows(fitted.memberships, inverse)
+        embedding, memberships = arrays.rows(fitted.embedding, inverse), arrays.rows(fitted.memberships, inverse)
         absent = np.zeros(0, dtype=np.intp) if isinstance(inverse, slice) else np.flatnonzero(inverse < 0)
         if absent.size:
-            where, placed = backends.like(absent, X), self._similarity.place(backends.rows(X, absent))
+            where, placed = arrays.like(absent, X), self._similarity.place(arrays.rows(X, absent))
             embedding[where] = fitted.embed(placed)
             memberships[where] = fitted.memberships_of(embedding[where])
         if self.affinity == "precomputed":
@@ -149,6 +151,6 @@ class GraphRuns(GraphClusterer):
 
 def soft_assignment(points: Any, masses: Any, centers: Any) -> Any:
     """Memberships of PlainAFCM's first step from these centres."""
-    if backends.is_tensor(points):
+    if arrays.is_tensor(points):
         points, centers = points.double(), centers.double()
     return PlainProblem.from_points(points, masses).from_centers(centers).memberships

@@ -12,17 +12,18 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from afcm import checkpoints, mggd
-from afcm.alternating import share_still
+from afcm import checkpoints
+from afcm.equations import generalized_gaussian
+from afcm.equations.scatters import STRUCTURES, SingularScatterError
 from afcm.estimators import mixture_starts, validation
 from afcm.estimators.base import DTYPES, SoftClusterer
 from afcm.estimators.tables import check_memory, validated
 from afcm.exceptions import AFCMWarning
-from afcm.graph import Distinct, distinct
+from afcm.fitting.loop import share_still
+from afcm.graph.duplicates import Distinct, distinct
 from afcm.models import mixture
 from afcm.models.mixture import MixtureProblem, Parameters
 from afcm.models.plain import total_scatter
-from afcm.scatters import STRUCTURES, SingularScatterError
 
 
 class GeneralizedGaussianMixture(SoftClusterer):
@@ -58,7 +59,7 @@ class GeneralizedGaussianMixture(SoftClusterer):
         variances are larger (`sklearn.mixture.GaussianMixture` adds it to every variance instead).
     random_state : int, RandomState or None, default=None
     callback : callable, optional
-        Called after each sweep with an `afcm.alternating.Iteration`; or an `afcm.checkpoints.Checkpoint`.
+        Called after each sweep with an `afcm.fitting.loop.Iteration`; or an `afcm.checkpoints.Checkpoint`.
     warm_start : bool, default=False
         A further `fit` makes one run from the parameters of the fit before, whatever ``init`` and ``n_init`` say.
 
@@ -175,9 +176,9 @@ class GeneralizedGaussianMixture(SoftClusterer):
         return self
 
     def _warn_of_needles(self) -> None:
-        if self._learns_shape() and np.min(self.shape_) <= mggd.SHAPE_BOUNDS[0]:
+        if self._learns_shape() and np.min(self.shape_) <= generalized_gaussian.SHAPE_BOUNDS[0]:
             warnings.warn(
-                f"{type(self).__name__}: the learned shape ran to its lower bound {mggd.SHAPE_BOUNDS[0]}: the density "
+                f"{type(self).__name__}: the learned shape ran to its lower bound {generalized_gaussian.SHAPE_BOUNDS[0]}: the density "
                 "is a needle and its centres sit on single samples; fix shape (0.5 still has heavy tails), or use "
                 "fewer clusters or more samples",
                 AFCMWarning,
@@ -194,7 +195,7 @@ class GeneralizedGaussianMixture(SoftClusterer):
             validation.check_choice("init", self.init, ("k-means", "k-means++", "random"))
         for name in ("shared_shape", "warm_start"):
             validation.check_flag(name, getattr(self, name))
-        lower, upper = mggd.SHAPE_BOUNDS
+        lower, upper = generalized_gaussian.SHAPE_BOUNDS
         if not self._learns_shape() and not lower <= validation.check_real("shape", self.shape) <= upper:
             raise ValueError(f"shape={self.shape!r} must lie between {lower} and {upper}; use 'learn' to estimate it")
 
@@ -224,7 +225,7 @@ class GeneralizedGaussianMixture(SoftClusterer):
         self.shape_ = fitted.shapes if own else float(fitted.shapes[0])
         self.scale_ = fitted.scale
         self.scatters_ = np.array(fitted.scatters[0] if structure.tied else fitted.scatters)
-        factors = mggd.covariance_factors(self.shape_, self.scale_, self.n_features_in_)
+        factors = generalized_gaussian.covariance_factors(self.shape_, self.scale_, self.n_features_in_)
         trailing = (1,) * (fitted.scatters.ndim - 1)
         self.covariances_ = np.reshape(factors, np.shape(factors) + trailing * own) * self.scatters_
 
@@ -248,7 +249,7 @@ class GeneralizedGaussianMixture(SoftClusterer):
         return self._memberships_of(self._validated_new(X))
 
     def _memberships_of(self, X: Any) -> Any:
-        return mggd.memberships(self._log_joint(X)).astype(X.dtype, copy=False)
+        return generalized_gaussian.memberships(self._log_joint(X)).astype(X.dtype, copy=False)
 
     def transform(self, X: Any) -> Any:
         """Distances to the centres in each component's own metric Σ_j, n×c (Mahalanobis' for β = 1)."""
@@ -258,7 +259,7 @@ class GeneralizedGaussianMixture(SoftClusterer):
 
     def score_samples(self, X: Any) -> Any:
         """Log-density of each sample."""
-        return mggd.log_likelihoods(self._log_joint(self._validated_new(X)))
+        return generalized_gaussian.log_likelihoods(self._log_joint(self._validated_new(X)))
 
     def score(self, X: Any, y: Any = None) -> float:
         """Mean log-density: higher is better."""

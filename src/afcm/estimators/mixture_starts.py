@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from afcm import mggd, starts, updates
+from afcm.equations import generalized_gaussian, paper
 from afcm.estimators import validation
-from afcm.graph import Distinct
+from afcm.fitting import starts
+from afcm.graph.duplicates import Distinct
 from afcm.models.mixture import MixtureProblem, MixtureState, Parameters
 
 
@@ -48,7 +49,7 @@ def given(init: Any, n_clusters: int, X: Any, weights: Any, samples: Distinct) -
 
 def assigned(points: Any, centers: Any) -> Any:
     """Hard memberships: the nearest centre."""
-    labels = np.argmin(updates.squared_distances(points, centers), axis=1)
+    labels = np.argmin(paper.squared_distances(points, centers), axis=1)
     return starts.one_hot(labels, centers.shape[0])
 
 
@@ -58,7 +59,7 @@ def merged(memberships: Any, weights: Any, samples: Distinct) -> Any:
         return memberships
     sums = np.zeros((samples.rows.size, memberships.shape[1]))
     kept = samples.inverse >= 0
-    np.add.at(sums, samples.inverse[kept], updates.weighted(memberships, weights)[kept])
+    np.add.at(sums, samples.inverse[kept], paper.weighted(memberships, weights)[kept])
     return sums / samples.masses[:, None]
 
 
@@ -68,7 +69,7 @@ def fitted(model: Any, problem: MixtureProblem, origin: Any) -> Parameters:
     one = np.shape(structure.geometry.moment(problem.points[:1], np.ones(1)))
     validation.check_warm_start(centers.shape, (model.n_clusters, problem.points.shape[1]))
     validation.check_warm_start(model.scatters_.shape, one if structure.tied else (model.n_clusters, *one))
-    usual = (model.scatters_ == 1).all() if structure.identity else model.scale_ == mggd.GAUSSIAN_SCALE
+    usual = (model.scatters_ == 1).all() if structure.identity else model.scale_ == generalized_gaussian.GAUSSIAN_SCALE
     if not usual:
         raise ValueError(
             f"warm_start=True, but the fit before was not of covariance_type={model.covariance_type!r}; fit with "

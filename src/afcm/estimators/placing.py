@@ -7,10 +7,10 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from afcm import backends
-from afcm.diffusion import diffused
+from afcm import arrays
 from afcm.estimators.base import SoftClusterer
-from afcm.estimators.doors import cast
+from afcm.estimators.inputs import cast
+from afcm.graph.diffusion import diffused
 
 
 class GraphClusterer(SoftClusterer):
@@ -31,14 +31,14 @@ class GraphClusterer(SoftClusterer):
 
         With ``affinity="precomputed"`` X holds the similarities to the fitted samples (n_new × n_samples).
         """
-        if backends.is_dask(X):
+        if arrays.is_dask(X):
             return self._placed_later(X, embedded=True)
         placed, fitted = self._placed(X)
         return self._leaving(fitted.embed(placed), X)
 
     def _leaving(self, values: Any, X: Any) -> Any:
         """Of the kind that X is, in the dtype of the fit."""
-        return cast(backends.moved(values, X), backends.moved(self.memberships_[:0], X))
+        return cast(arrays.moved(values, X), arrays.moved(self.memberships_[:0], X))
 
     def _placed(self, X: Any) -> tuple[Any, Any]:
         """New samples as the graph sees them, and what was fitted, both where X is to be worked on."""
@@ -46,11 +46,11 @@ class GraphClusterer(SoftClusterer):
         X = self._entered(X, accept_sparse=self.graph == "neighbors")
         if self.affinity == "precomputed" and X.min() < 0:
             raise ValueError(f"X holds a negative similarity ({X.min():.6g}); use numbers of at least 0")
-        similarity, fitted = backends.moved((self._similarity, self._extension), X)
+        similarity, fitted = arrays.moved((self._similarity, self._extension), X)
         return similarity.place(X), fitted
 
     def _refuse_tensors(self, X: Any) -> None:
-        if self.graph == "anchors" and (backends.is_tensor(X) or self.device is not None):
+        if self.graph == "anchors" and (arrays.is_tensor(X) or self.device is not None):
             raise ValueError(
                 "graph='anchors' works on NumPy arrays; give X as one (X.cpu().numpy(), say) with device=None, or use "
                 "graph='neighbors'"
@@ -65,7 +65,7 @@ class GraphClusterer(SoftClusterer):
 
         With ``affinity="precomputed"`` X holds the similarities to the fitted samples (n_new × n_samples).
         """
-        if backends.is_dask(X):
+        if arrays.is_dask(X):
             return self._placed_later(X, embedded=False)
         placed, fitted = self._placed(X)
         return self._leaving(fitted.memberships_of(fitted.embed(placed)), X)
@@ -73,13 +73,13 @@ class GraphClusterer(SoftClusterer):
     def _placed_later(self, X: Any, *, embedded: bool) -> Any:
         """The same for chunks, each when it is asked for."""
         how = {"similarity": self._similarity, "fitted": self._extension, "dtype": self.memberships_.dtype}
-        return backends.by_rows(partial(placed_rows, embedded=embedded, **how), self._entered(X), self._n_features_out)
+        return arrays.by_rows(partial(placed_rows, embedded=embedded, **how), self._entered(X), self._n_features_out)
 
     def calibrated_memberships(self, X: Any = None) -> Any:
         """Memberships softened by how mixed a sample's neighbourhood is, n×c; rows sum to 1.
 
         `memberships_` are what the model learned, and nearly all of them are 0 or 1: they tell labels, not doubt. These
-        are the same after a random walk over the graph (`afcm.diffusion`), and closer to the share of such samples that
+        are the same after a random walk over the graph (`afcm.graph.diffusion`), and closer to the share of such samples that
         is labelled rightly. Their largest entry is not always at `labels_`: between clusters the neighbours may
         outvote the model.
 
@@ -96,11 +96,11 @@ class GraphClusterer(SoftClusterer):
         spread = diffused(self._base, self._extension.memberships)
         if X is not None:
             placed, fitted = self._placed(X)
-            averaged = fitted.averaged(placed, backends.moved(spread, fitted.memberships))
+            averaged = fitted.averaged(placed, arrays.moved(spread, fitted.memberships))
             return self._leaving(averaged, X)
         if not isinstance(self._inverse, slice) and (self._inverse < 0).any():
             raise ValueError("some samples had weight 0 and are not in the graph; give them as X")
-        return self._leaving(backends.rows(spread, self._inverse), spread)
+        return self._leaving(arrays.rows(spread, self._inverse), spread)
 
     @property
     def _n_features_out(self) -> int:

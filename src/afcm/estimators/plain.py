@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from afcm import backends, updates
+from afcm import arrays
+from afcm.equations import paper
 from afcm.estimators import validation
 from afcm.estimators.centers import CenterClusterer
 from afcm.models.plain import PlainProblem
@@ -37,7 +38,7 @@ class PlainAFCM(CenterClusterer):
         A run stops when no membership changes by more than ``tol``, or J by no more than ``tol``/100 a sample.
     random_state : int, RandomState or None, default=None
     callback : callable, optional
-        Called after each sweep with an `afcm.alternating.Iteration`; or an `afcm.checkpoints.Checkpoint`.
+        Called after each sweep with an `afcm.fitting.loop.Iteration`; or an `afcm.checkpoints.Checkpoint`.
     device : str or torch.device, optional
         Where to compute, for example ``"cuda"`` (needs PyTorch): NumPy X goes there and NumPy results come back.
         Tensors are worked on where they are, and give tensors.
@@ -109,7 +110,7 @@ class PlainAFCM(CenterClusterer):
         """Log-density of each sample under the equivalent mixture."""
         points = self._entered(X)
         log_densities = partial(mixture_log_densities, centers=self._centers_for(points), precision=self.gamma_)
-        return backends.moved(backends.by_rows(log_densities, points), X)
+        return arrays.moved(arrays.by_rows(log_densities, points), X)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Mean log-density: higher is better."""
@@ -132,10 +133,10 @@ class PlainAFCM(CenterClusterer):
         random = check_random_state(random_state)
         labels = np.sort(random.randint(self.cluster_centers_.shape[0], size=n))
         noise = random.standard_normal((n, self.n_features_in_)) / math.sqrt(2 * self.gamma_)
-        return backends.to_host(self.cluster_centers_)[labels] + noise, labels
+        return arrays.to_host(self.cluster_centers_)[labels] + noise, labels
 
 
 def mixture_log_densities(points: Any, centers: Any, precision: float) -> Any:
     """Log-density of each sample under equal-weight spherical Gaussians, γ = 1/(2σ²)."""
     constant = 0.5 * points.shape[1] * math.log(precision / math.pi) - math.log(centers.shape[0])
-    return constant - updates.free_energies(updates.squared_distances(points, centers), precision)
+    return constant - paper.free_energies(paper.squared_distances(points, centers), precision)

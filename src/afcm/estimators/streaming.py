@@ -7,9 +7,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from afcm import backends, updates
+from afcm import arrays
+from afcm.equations import paper
 from afcm.estimators.base import SoftClusterer, crispness, extent, hard_labels
-from afcm.estimators.doors import cast
+from afcm.estimators.inputs import cast
 from afcm.models.centers import CenterProblem, CenterState
 
 # The t-th batch counts t^−FADING: batches are forgotten slowly enough to average out their noise, and fast enough for
@@ -31,18 +32,18 @@ class Stream:
     mass: float
 
     @property
-    def statistics(self) -> updates.Statistics:
+    def statistics(self) -> paper.Statistics:
         """As a sweep knows them; J plays no part."""
-        return updates.Statistics(self.totals, self.moments, self.scatter, 0.0)
+        return paper.Statistics(self.totals, self.moments, self.scatter, 0.0)
 
     @classmethod
     def of(cls, state: CenterState, reference: Any) -> Stream:
         """One batch."""
-        parts = (np.asarray(backends.to_host(part), dtype=np.float64) for part in state.statistics)
-        centers = np.asarray(backends.to_host(state.centers), dtype=np.float64)
+        parts = (np.asarray(arrays.to_host(part), dtype=np.float64) for part in state.statistics)
+        centers = np.asarray(arrays.to_host(state.centers), dtype=np.float64)
         mass = state.problem.mass
-        about = updates.recentered(updates.Statistics(*parts), centers, reference)
-        totals, moments, scatter, _ = updates.scaled_statistics(about, 1 / mass)
+        about = paper.recentered(paper.Statistics(*parts), centers, reference)
+        totals, moments, scatter, _ = paper.scaled_statistics(about, 1 / mass)
         return cls(reference, totals, moments, float(scatter), 1, mass)
 
     def with_batch(self, state: CenterState) -> Stream:
@@ -55,8 +56,8 @@ class Stream:
     def following(self, problem: CenterProblem) -> tuple[Any, Any]:
         """The best centres (and γ) for what is known; an empty cluster goes to the reference."""
         home = np.zeros_like(self.moments) + self.reference
-        known = updates.scaled_statistics(self.statistics, problem.mass)
-        one = updates.moved_scatter(known.scatter, known.moments.sum(axis=0)[None, :], known.totals.sum()[None])
+        known = paper.scaled_statistics(self.statistics, problem.mass)
+        one = paper.moved_scatter(known.scatter, known.moments.sum(axis=0)[None, :], known.totals.sum()[None])
         return problem.within(one).following(home, known)
 
 
@@ -87,23 +88,23 @@ class StreamingClusterer(SoftClusterer):
         if not hasattr(self, "_stream"):
             self.fit(X, sample_weight=sample_weight)
             state = self._state_of(X, sample_weight)
-            mean = np.asarray(backends.to_host(state.problem.mean), dtype=np.float64)
+            mean = np.asarray(arrays.to_host(state.problem.mean), dtype=np.float64)
             return self._note(Stream.of(state, mean))
         batch = self._state_of(X, sample_weight)
         stream, problem = self._stream.with_batch(batch), batch.problem
         centers, precision = stream.following(problem)
-        centers = np.where(stream.totals[:, None] > updates.MIN_MASS, centers, self._host_centers())
+        centers = np.where(stream.totals[:, None] > paper.MIN_MASS, centers, self._host_centers())
         self._store_batch(problem.at(cast(centers, problem.points), precision), X)
         return self._note(stream)
 
     def _host_centers(self) -> Any:
-        return np.asarray(backends.to_host(self.cluster_centers_), dtype=np.float64)
+        return np.asarray(arrays.to_host(self.cluster_centers_), dtype=np.float64)
 
     def _store_batch(self, state: CenterState, X: Any) -> None:
-        self.cluster_centers_ = backends.moved(state.centers, X)
+        self.cluster_centers_ = arrays.moved(state.centers, X)
         if state.precision is not None:
             self.gamma_ = state.precision
-        self.memberships_, self.objective_ = backends.moved(state.memberships, X), state.objective
+        self.memberships_, self.objective_ = arrays.moved(state.memberships, X), state.objective
         known = extent(self.memberships_)
         self.labels_, self.crispness_ = hard_labels(self.memberships_), crispness(known)
         self.membership_state_ = self._judged(known)

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from array_api_compat import array_namespace
 from sklearn.utils.validation import validate_data
 
-from afcm.backends import dask_side, is_chunked, is_dask, is_tensor, to_host
+from afcm.arrays import dask_side, is_chunked, is_dask, is_tensor, to_host
 
 # Squared distances of two samples, and sums of a few, stay below the largest number.
 ROOM = 16

@@ -10,13 +10,11 @@ from typing import Any, NoReturn
 import numpy as np
 import scipy.sparse as sp
 from array_api_compat import array_namespace
-from numpy.typing import NDArray
 
-from afcm import updates
-from afcm.backends import dask_side, is_chunked, to_host
+from afcm._typing import Floats
+from afcm.arrays import dask_side, is_chunked, to_host
+from afcm.equations import paper
 from afcm.estimators.tables import largest_number
-
-Floats = NDArray[np.floating[Any]]
 
 # Rows of given memberships may miss 1 by this much (they are divided by their sum).
 ROW_SUM_TOL = 1e-3
@@ -194,7 +192,7 @@ def check_affinity(affinity: Any) -> Any:
 
 def check_scale(X: Any, total_scatter: float) -> None:
     """Squares of distances must neither overflow nor vanish, so that γ at its cap is a number too."""
-    least = math.prod(X.shape) / (updates.MIN_RELATIVE_SCATTER * largest_number(X))
+    least = math.prod(X.shape) / (paper.MIN_RELATIVE_SCATTER * largest_number(X))
     if least < total_scatter < math.inf:
         return
     size = float(abs(X).max())

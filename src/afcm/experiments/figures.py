@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from afcm._util.optional import needed
 from afcm.exceptions import AFCMWarning
 from afcm.experiments.markdown import params_text
 from afcm.experiments.printed import Score, printed_score
 from afcm.experiments.record import Row
 from afcm.experiments.summary import DATASETS, in_order, summarize, traces
-from afcm.extras import needed
 from afcm.plots.colors import PALETTE, as_rgb, cluster_colors
 from afcm.plots.layout import flat
 
@@ -175,7 +175,9 @@ def _toys() -> list[tuple[str, Any, int]]:
 
 
 def _fitted(X: Any, n_clusters: int) -> dict[str, Any]:
-    from afcm import AFCM, FCM, PlainAFCM
+    from afcm.estimators.afcm import AFCM
+    from afcm.estimators.fuzzy import FCM
+    from afcm.estimators.plain import PlainAFCM
 
     models = {kind.__name__: kind(n_clusters, random_state=0) for kind in (FCM, PlainAFCM, AFCM)}
     with warnings.catch_warnings():

@@ -8,17 +8,19 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 
-from afcm import AFCM, FCM, EntropyFCM, PlainAFCM, family
-from afcm.alternating import Iteration, never
+from afcm._typing import Floats
 from afcm.baselines import CDKM, FCAG, FKPS, RSFKM, SpectralBaseline
 from afcm.datasets import dataset_info, load_dataset, make_rings, make_spirals
+from afcm.equations import fuzzy_c_means
+from afcm.estimators.afcm import AFCM
+from afcm.estimators.fuzzy import FCM, EntropyFCM
+from afcm.estimators.plain import PlainAFCM
+from afcm.fitting.loop import Iteration, never
+from afcm.graph.prepared import PreparedGraph
 from afcm.metrics import clustering_accuracy
-from afcm.prepared import PreparedGraph
 
-Floats = NDArray[np.float64]
 Params = dict[str, Any]
 TOYS = {"spirals": make_spirals, "rings": make_rings}
 # Fits on one graph from which on all its eigenvectors are worth computing first.
@@ -63,7 +65,7 @@ class Workbench:
     @cached_property
     def rough_distances(self) -> Floats:
         """Distances to the first such centres: the scale of RSFKM's cap."""
-        return family.distances(self.rotated, self.k_means_centers(0))
+        return fuzzy_c_means.distances(self.rotated, self.k_means_centers(0))
 
     def prepared(self, key: tuple[Any, ...], model: AFCM, n_fits: int = 0) -> PreparedGraph:
         """The graph this AFCM would build, built once."""

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from afcm._util.atomic_files import replacing
 from afcm.experiments import figures, overview, sections, tables
 from afcm.experiments.record import Row, StoreError
 from afcm.experiments.summary import Cell, distinct, summarize
-from afcm.files import replacing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

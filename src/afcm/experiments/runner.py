@@ -26,13 +26,13 @@ import sklearn
 from threadpoolctl import threadpool_limits
 
 import afcm
+from afcm._util.messages import one_line
 from afcm.datasets import DatasetNotFound
 from afcm.experiments import methods
 from afcm.experiments.methods import NotApplicable, Workbench
 from afcm.experiments.plan import Spec, Task, tasks
 from afcm.experiments.record import METRICS, Row, RowStore
 from afcm.metrics import adjusted_rand, clustering_accuracy, normalized_mutual_info
-from afcm.wording import one_line
 
 Group = list[Task]
 OnRow = Callable[[Row, float], object]  # a row, and its share of the rough cost

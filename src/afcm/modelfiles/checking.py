@@ -9,11 +9,11 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.pipeline import Pipeline
 
+from afcm._util.messages import one_line
 from afcm.estimators.mixture import GeneralizedGaussianMixture
 from afcm.modelfiles.errors import ModelFileError
 from afcm.modelfiles.registry import KINDS, NAMES, complaint
 from afcm.modelfiles.specs import Sizes, fits, shown
-from afcm.wording import one_line
 
 # The shape of the scatters by their kind.
 SCATTERS = {"full": "cdd", "tied": "dd", "diag": "cd", "spherical": "c", "identity": "c"}

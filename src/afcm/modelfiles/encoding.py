@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from afcm.backends import is_dask, is_tensor
+from afcm.arrays import is_dask, is_tensor
 from afcm.modelfiles.container import DTYPES
 from afcm.modelfiles.errors import ModelFileError
 from afcm.modelfiles.registry import KINDS, LEFT_OUT, NAMES, NEVER_STORED, Kind

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from afcm.wording import one_line
+from afcm._util.messages import one_line
 
 # Seeking to where a damaged file points gives these; any other OSError is the machine's and stays what it is.
 ODD_OFFSETS = (None, errno.EINVAL)

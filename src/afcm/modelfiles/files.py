@@ -15,15 +15,15 @@ import numpy as np
 import scipy
 import sklearn
 
-from afcm import __version__
-from afcm.files import replacing
+from afcm._util.atomic_files import replacing
+from afcm._util.messages import one_line
+from afcm._util.version import __version__
 from afcm.modelfiles import container
 from afcm.modelfiles.checking import check_model
 from afcm.modelfiles.decoding import Shelf, decode, wanted
 from afcm.modelfiles.encoding import Arrays, encode
 from afcm.modelfiles.errors import ModelFileError, door
 from afcm.modelfiles.info import ModelInfo, model_info
-from afcm.wording import one_line
 
 FORMAT, SCHEMA = "afcm-model", 1
 FIELDS = {"format": str, "schema": int, "versions": dict, "info": dict, "model": dict}

@@ -16,21 +16,22 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
-from afcm.anchor_graph import AnchorAffinity, AnchoredGraph
-from afcm.anchors import AnchorSimilarity
+from afcm._util.threads import n_threads
 from afcm.baselines import CDKM, FCAG, FKPS, RSFKM, SpectralBaseline
-from afcm.estimators.embedded import AFCM
+from afcm.estimators.afcm import AFCM
 from afcm.estimators.fuzzy import FCM, EntropyFCM
 from afcm.estimators.mixture import GeneralizedGaussianMixture
 from afcm.estimators.plain import PlainAFCM
 from afcm.estimators.streaming import Stream
-from afcm.graph import KERNELS, Graph
+from afcm.graph.affinity import Graph
+from afcm.graph.anchors.affinity import AnchorAffinity, AnchoredGraph
+from afcm.graph.anchors.weights import AnchorSimilarity
+from afcm.graph.kernels import KERNELS
+from afcm.graph.similarity import GivenSimilarity, NeighborSimilarity
 from afcm.modelfiles import specs
 from afcm.modelfiles.specs import Sizes, Spec, floats, integers, number, optional, positive, real, whole
 from afcm.models.anchored import AnchorExtension
 from afcm.models.extension import Extension
-from afcm.similarity import GivenSimilarity, NeighborSimilarity
-from afcm.threads import n_threads
 
 INT64 = np.iinfo(np.int64)
 # Parameters that are code, or say where files are: None in every file.

@@ -1,6 +1,6 @@
 """Algorithm 1, AFCM, on an anchor graph: a sweep is one look at the rows, and all else follows from small sums.
 
-The mathematics is in `afcm.models.anchor_sums`. Here are the state, the sweep and what is kept for new samples.
+The mathematics is in `afcm.models.anchor_equations`. Here are the state, the sweep and what is kept for new samples.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from afcm import updates
-from afcm.anchor_graph import AnchorAffinity, AnchorGraph, by_blocks, cut, own_masses
-from afcm.models.anchor_sums import (
-    Coefficients,
+from afcm.equations import paper
+from afcm.graph.anchors.affinity import AnchorAffinity, AnchorGraph, own_masses
+from afcm.graph.anchors.embedding import Coefficients
+from afcm.graph.similarity import Placed
+from afcm.linalg.products import by_blocks, cut
+from afcm.models.anchor_equations import (
     Look,
     Step,
     Sums,
@@ -28,7 +30,6 @@ from afcm.models.anchor_sums import (
     sums,
 )
 from afcm.models.embedded import FIRST_PRECISION
-from afcm.similarity import Placed
 
 
 @dataclass(frozen=True)
@@ -73,10 +74,10 @@ class AnchoredProblem:
     def from_coefficients(self, memberships: Any, found: Sums, coefficients: Coefficients) -> AnchoredState:
         """op5 and op7 from the sums, op3 at the rows, and J."""
         n_dims = coefficients.on_anchors.shape[1]
-        precision = updates.precision(scatter(found, coefficients), self.mass, n_dims, self.largest_precision(n_dims))
+        precision = paper.precision(scatter(found, coefficients), self.mass, n_dims, self.largest_precision(n_dims))
         step = Step(*coefficients[:2], centers(found, coefficients), precision)
         following, embedding, sums_after = self.looked(memberships, step)
-        plain = updates.objective(float(sums_after.free_energy), precision, self.mass, n_dims)
+        plain = paper.objective(float(sums_after.free_energy), precision, self.mass, n_dims)
         rough = roughness(self.anchors, found, coefficients)
         return self.made(
             following,
@@ -85,7 +86,7 @@ class AnchoredProblem:
             step.centers,
             embedding,
             *coefficients[:3],
-            updates.graph_objective(plain, rough, self.graph_weight),
+            paper.graph_objective(plain, rough, self.graph_weight),
             sums_after.change,
             *coefficients[3:],
         )
@@ -123,7 +124,7 @@ class AnchoredProblem:
 
     def largest_precision(self, n_dims: int) -> float:
         """The cap on γ; the total scatter of Z is at most tr(Zᵀ M Z) = q."""
-        return updates.largest_precision(n_dims, self.mass, n_dims)
+        return paper.largest_precision(n_dims, self.mass, n_dims)
 
     def with_memberships(self, memberships: Any) -> AnchoredState:
         """The paper's start: memberships and γ = 1; V and Z are computed before they are used."""
@@ -164,7 +165,7 @@ class AnchorExtension:
 
     def memberships_of(self, embedding: Any) -> Any:
         """op3 in the fitted embedding."""
-        return updates.memberships(updates.squared_distances(embedding, self.centers), self.precision)
+        return paper.memberships(paper.squared_distances(embedding, self.centers), self.precision)
 
     @staticmethod
     def _own(placed: Placed, own: Any, others: Any) -> Any:

@@ -14,13 +14,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from afcm import updates
-from afcm.anchor_graph import AnchorGraph
-from afcm.models.anchor_sums import Look, Step, Sums, added, embedded_rows
+from afcm.equations import paper
+from afcm.graph.anchors.affinity import AnchorGraph
+from afcm.graph.similarity import Placed
+from afcm.models.anchor_equations import Look, Step, Sums, added, embedded_rows
 from afcm.models.anchored import AnchoredProblem, AnchoredState
 from afcm.models.passes import added as added_up
 from afcm.models.passes import passing
-from afcm.similarity import Placed
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,8 @@ class Replay:
         memberships, embedding = weights @ self.first, None
         for step in self.steps():
             embedding = embedded_rows(weights, memberships, step)
-            costs = updates.squared_distances(embedding, step.centers)
-            memberships = np.ascontiguousarray(updates.memberships(costs, step.precision))
+            costs = paper.squared_distances(embedding, step.centers)
+            memberships = np.ascontiguousarray(paper.memberships(costs, step.precision))
         return memberships, embedding
 
 
@@ -120,7 +120,7 @@ class ChunkedProblem(AnchoredProblem):
         """``Qᵀ M H`` of the labels, m×c."""
         weights = self.similarity.rows(self.points)
         labels = np.argmax(memberships.memberships(weights), axis=1)
-        return weights.T @ updates.weighted(np.eye(memberships.shape[1])[labels], self.masses)
+        return weights.T @ paper.weighted(np.eye(memberships.shape[1])[labels], self.masses)
 
     @passing(added_up)
     def gram(self) -> Any:
@@ -150,5 +150,5 @@ class ReplayExtension:
 
     def memberships_of(self, embedding: Any) -> Any:
         """op3 in the fitted embedding."""
-        costs = updates.squared_distances(embedding, self.replay.centers[-1])
-        return updates.memberships(costs, float(self.replay.precisions[-1]))
+        costs = paper.squared_distances(embedding, self.replay.centers[-1])
+        return paper.memberships(costs, float(self.replay.precisions[-1]))

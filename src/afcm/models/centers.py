@@ -16,12 +16,13 @@ from typing import Any, ClassVar, Self
 
 from array_api_compat import array_namespace, device
 
-from afcm import updates
-from afcm.alternating import largest_change
-from afcm.backends import backend_of, dask_side, is_chunked, is_tensor
-from afcm.backends.host import BLOCK_ROWS
+from afcm._util.threads import gathered
+from afcm.arrays import backend_of, dask_side, is_chunked, is_tensor
+from afcm.arrays.numpy_arrays import BLOCK_ROWS
+from afcm.compiled.looks import fused_look
+from afcm.equations import paper
+from afcm.equations.paper import largest_change
 from afcm.models.passes import Look, added, joined, passing
-from afcm.threads import gathered
 
 Precision = Any  # γ, a float; None in a model that has none
 
@@ -33,7 +34,7 @@ class CenterState:
     problem: CenterProblem = field(repr=False)
     centers: Any
     precision: Precision
-    statistics: updates.Statistics = field(repr=False)
+    statistics: paper.Statistics = field(repr=False)
     objective: float
     change: float = math.inf  # max_ij |u_ij − u'_ij| against the state before
     partial: bool = False  # is the change that of some samples only?
@@ -69,13 +70,11 @@ class CenterProblem(ABC):
     columns_first: ClassVar[bool] = False
 
     @abstractmethod
-    def expectation(
-        self, points: Any, masses: Any, centers: Any, precision: Precision
-    ) -> tuple[Any, updates.Statistics]:
+    def expectation(self, points: Any, masses: Any, centers: Any, precision: Precision) -> tuple[Any, paper.Statistics]:
         """The best memberships of a block of samples, and its statistics."""
 
     @abstractmethod
-    def objective(self, statistics: updates.Statistics, precision: Precision) -> float:
+    def objective(self, statistics: paper.Statistics, precision: Precision) -> float:
         """J from the statistics of all samples."""
 
     @abstractmethod
@@ -98,12 +97,12 @@ class CenterProblem(ABC):
         """New centres (and γ), then new memberships: one look at the data."""
         return self.at(*self.following(state.centers, state.statistics), after=state)
 
-    def following(self, centers: Any, statistics: updates.Statistics) -> tuple[Any, Precision]:
+    def following(self, centers: Any, statistics: paper.Statistics) -> tuple[Any, Precision]:
         """The best centres (and γ) for memberships with these statistics about ``centers``."""
         totals, moments, scatter, _ = statistics
-        moved = updates.moved_centers(centers, moments, totals)
+        moved = paper.moved_centers(centers, moments, totals)
         moved = array_namespace(moved).astype(moved, centers.dtype, copy=False)  # sums over chunks are doubles
-        return moved, self.precision(updates.moved_scatter(scatter, moments, totals))
+        return moved, self.precision(paper.moved_scatter(scatter, moments, totals))
 
     def at(self, centers: Any, precision: Precision = None, *, after: CenterState | None = None) -> CenterState:
         """The state with the best memberships for these centres and this γ."""
@@ -130,7 +129,7 @@ class CenterProblem(ABC):
 
     @cached_property
     def _fused(self) -> Any:
-        return backend_of(self.points).fused_look(self.points, self.masses)
+        return fused_look(self.points, self.masses)
 
     @passing(joined)
     def look(self, centers: Any, precision: Precision, before: tuple[Any, Precision] | None) -> Look:
@@ -223,16 +222,16 @@ class CenterProblem(ABC):
         return self.following(home, self.about(memberships, self.mean))
 
     @passing(added)
-    def about(self, memberships: Any, mean: Any) -> updates.Statistics:
+    def about(self, memberships: Any, mean: Any) -> paper.Statistics:
         """The statistics of given memberships with all centres at the mean; J plays no part."""
         return added(self._by_blocks(lambda rows: self._about(rows, memberships[rows], mean)))
 
-    def _about(self, rows: slice, memberships: Any, mean: Any) -> updates.Statistics:
+    def _about(self, rows: slice, memberships: Any, mean: Any) -> paper.Statistics:
         xp = array_namespace(self.points)
-        shares = updates.weighted(self.shares(memberships), self._masses(rows))
+        shares = paper.weighted(self.shares(memberships), self._masses(rows))
         shifted = self.points[rows] - mean
         scatter = xp.sum(xp.sum(shares, axis=1) * xp.vecdot(shifted, shifted))
-        return updates.Statistics(xp.sum(shares, axis=0), shares.T @ shifted, scatter, 0.0)
+        return paper.Statistics(xp.sum(shares, axis=0), shares.T @ shifted, scatter, 0.0)
 
     def _blocks(self) -> Iterator[slice]:
         return blocks(self.points.shape[0], backend_of(self.points).BLOCK_ROWS)
@@ -286,8 +285,8 @@ class CenterProblem(ABC):
 
     def _nearest_scatter(self, rows: slice, centers: Any) -> float:
         xp = array_namespace(self.points)
-        nearest = xp.min(updates.squared_distances(self.points[rows], centers), axis=1)
-        return float(xp.sum(updates.weighted(nearest, self._masses(rows))))
+        nearest = xp.min(paper.squared_distances(self.points[rows], centers), axis=1)
+        return float(xp.sum(paper.weighted(nearest, self._masses(rows))))
 
 
 def blocks(n_rows: int, size: int = BLOCK_ROWS) -> Iterator[slice]:

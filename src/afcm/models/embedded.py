@@ -13,8 +13,10 @@ from typing import Any
 
 from array_api_compat import array_namespace
 
-from afcm import spectral, updates
-from afcm.eigenbasis import LearningSolver
+from afcm.equations import paper
+from afcm.linalg import eigensolver
+from afcm.linalg.eigenbasis import LearningSolver
+from afcm.linalg.operator import Eigenpairs, GraphPlusLowRank
 
 # γ before the first sweep (baselines: any value well below λ gives the same run).
 FIRST_PRECISION = 1.0
@@ -44,40 +46,40 @@ class EmbeddedProblem:
     masses: Any
     graph_weight: float
     search_start: Any
-    dense: spectral.DenseSolver = field(default_factory=LearningSolver)
+    dense: eigensolver.DenseSolver = field(default_factory=LearningSolver)
 
     def sweep(self, state: EmbeddedState) -> EmbeddedState:
         """Algorithm 1, lines 4 to 7."""
         return self.from_embedding(state.memberships, self.embedding_step(state))  # op8, then the rest
 
-    def from_embedding(self, memberships: Any, eigen: spectral.Eigenpairs) -> EmbeddedState:
+    def from_embedding(self, memberships: Any, eigen: Eigenpairs) -> EmbeddedState:
         """op5, op7, op3 in a given embedding."""
         embedding = self.embedding(eigen.vectors)
         n_dims = embedding.shape[1]
-        centers = updates.centers(embedding, memberships, self.masses)
-        costs = updates.squared_distances(embedding, centers)
-        scatter = updates.scatter(costs, memberships, self.masses)
-        precision = updates.precision(scatter, self.mass, n_dims, self.largest_precision(n_dims))
-        energies = updates.weighted(updates.free_energies(costs, precision), self.masses)
-        plain = updates.objective(float(energies.sum()), precision, self.mass, n_dims)
-        rough = updates.roughness(eigen.vectors, eigen.graph_image)
+        centers = paper.centers(embedding, memberships, self.masses)
+        costs = paper.squared_distances(embedding, centers)
+        scatter = paper.scatter(costs, memberships, self.masses)
+        precision = paper.precision(scatter, self.mass, n_dims, self.largest_precision(n_dims))
+        energies = paper.weighted(paper.free_energies(costs, precision), self.masses)
+        plain = paper.objective(float(energies.sum()), precision, self.mass, n_dims)
+        rough = paper.roughness(eigen.vectors, eigen.graph_image)
         return EmbeddedState(
-            updates.memberships(costs, precision),
+            paper.memberships(costs, precision),
             precision,
             centers,
             eigen.vectors,
             eigen.graph_image,
-            updates.graph_objective(plain, rough, self.graph_weight),
+            paper.graph_objective(plain, rough, self.graph_weight),
             eigen.residual,
             eigen.converged,
         )
 
-    def embedding_step(self, state: EmbeddedState) -> spectral.Eigenpairs:
+    def embedding_step(self, state: EmbeddedState) -> Eigenpairs:
         """op8: the leading eigenvectors of ``λ S + γ M^{1/2} U B Uᵀ M^{1/2}``."""
-        factor = updates.membership_factor(state.memberships, self.masses)
-        operator = spectral.GraphPlusLowRank(self.affinity, self.graph_weight, factor, state.precision)
+        factor = paper.membership_factor(state.memberships, self.masses)
+        operator = GraphPlusLowRank(self.affinity, self.graph_weight, factor, state.precision)
         start = self.search_start if state.vectors is None else state.vectors
-        return spectral.leading_eigenvectors(
+        return eigensolver.leading_eigenvectors(
             operator,
             start,
             factor.shape[1],
@@ -103,7 +105,7 @@ class EmbeddedProblem:
 
     def largest_precision(self, n_dims: int) -> float:
         """The cap on γ; the total scatter of Z is at most tr(Zᵀ M Z) = q."""
-        return updates.largest_precision(n_dims, self.mass, n_dims)
+        return paper.largest_precision(n_dims, self.mass, n_dims)
 
     def with_memberships(self, memberships: Any) -> EmbeddedState:
         """The paper's start: memberships and γ = 1; V and Z are computed before they are used."""

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from array_api_compat import array_namespace
 
-from afcm import updates
-from afcm.backends import backend_of, like, to_host
+from afcm.arrays import backend_of, like, to_host
+from afcm.equations import paper
+from afcm.graph.similarity import Placed
 from afcm.models.embedded import EmbeddedProblem, EmbeddedState
-from afcm.similarity import Placed
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Extension:
 
     def memberships_of(self, embedding: Any) -> Any:
         """op3 in the fitted embedding."""
-        return updates.memberships(updates.squared_distances(embedding, self.centers), self.precision)
+        return paper.memberships(paper.squared_distances(embedding, self.centers), self.precision)
 
 
 def extension(problem: EmbeddedProblem, state: EmbeddedState, degrees: Any) -> Extension:
@@ -72,7 +72,7 @@ def extension(problem: EmbeddedProblem, state: EmbeddedState, degrees: Any) -> E
 
 def inverse_spectrum(problem: EmbeddedProblem, state: EmbeddedState) -> Any:
     """Θ⁻¹ (pseudo-inverse: merged clusters make Θ singular)."""
-    totals = updates.cluster_totals(state.memberships, problem.masses)
+    totals = paper.cluster_totals(state.memberships, problem.masses)
     graph_part = state.vectors.T @ state.smoothed
     membership_part = state.centers.T @ (totals[:, None] * state.centers)
     spectrum = problem.graph_weight * graph_part + state.precision * membership_part

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
-from afcm import family, updates
-from afcm.alternating import run
-from afcm.backends import backend_of
+from afcm.compiled.looks import fused_look
+from afcm.equations import fuzzy_c_means, paper
+from afcm.fitting.loop import run
 from afcm.models.centers import CenterProblem
 from afcm.models.plain import PlainProblem
 
@@ -31,19 +31,19 @@ class FuzzyProblem(CenterProblem):
 
     @cached_property
     def _fused(self) -> Any:
-        return backend_of(self.points).fused_look(self.points, self.masses, fuzzy=True)
+        return fused_look(self.points, self.masses, fuzzy=True)
 
-    def expectation(self, points: Any, masses: Any, centers: Any, precision: None) -> tuple[Any, updates.Statistics]:
+    def expectation(self, points: Any, masses: Any, centers: Any, precision: None) -> tuple[Any, paper.Statistics]:
         """FCM's memberships; there is no γ."""
-        return family.fuzzy_expectation(points, centers, self.exponent, masses)
+        return fuzzy_c_means.fuzzy_expectation(points, centers, self.exponent, masses)
 
-    def objective(self, statistics: updates.Statistics, precision: None) -> float:
+    def objective(self, statistics: paper.Statistics, precision: None) -> float:
         """``Σ_ij u_ij^m d²_ij``."""
         return float(statistics.scatter)
 
     def shares(self, memberships: Any) -> Any:
         """``u_ij^m``."""
-        return family.fuzzy_shares(memberships, self.exponent)
+        return fuzzy_c_means.fuzzy_shares(memberships, self.exponent)
 
     def precision(self, scatter: float) -> None:
         """There is none."""
@@ -58,9 +58,9 @@ class EntropyProblem(PlainProblem):
 
     gamma: float = 1.0
 
-    def objective(self, statistics: updates.Statistics, precision: float) -> float:
+    def objective(self, statistics: paper.Statistics, precision: float) -> float:
         """J without the terms of a learned γ, in the unit of d²."""
-        return family.entropy_objective(float(statistics.free_energy), self.gamma)
+        return fuzzy_c_means.entropy_objective(float(statistics.free_energy), self.gamma)
 
     @property
     def objective_scale(self) -> None:

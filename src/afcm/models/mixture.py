@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from afcm import mggd, updates
-from afcm.scatters import Structure, along
+from afcm.equations import generalized_gaussian, paper
+from afcm.equations.scatters import Structure, along
 
 # A step that still raises J after this many halvings is not taken.
 MAX_HALVINGS = 12
@@ -67,8 +67,8 @@ class MixtureProblem:
 
     def sweep(self, state: MixtureState) -> MixtureState:
         """Weights; centres and scatters; scale and shape; memberships."""
-        shares = updates.weighted(state.memberships, self.masses)
-        parameters = replace(state.parameters, weights=mggd.mixing_weights(shares.sum(axis=0)))
+        shares = paper.weighted(state.memberships, self.masses)
+        parameters = replace(state.parameters, weights=generalized_gaussian.mixing_weights(shares.sum(axis=0)))
         parameters, distances = self.moved(parameters, state.distances, shares)
         for _ in range(self.shape_rounds):
             parameters, distances = self.reshaped(parameters, distances, shares)
@@ -88,22 +88,26 @@ class MixtureProblem:
         """The state with the best memberships for these parameters."""
         distances = self.distances(parameters) if distances is None else distances
         log_joint = self.log_densities(parameters, distances) + log_weights(parameters)
-        objective = -float(np.sum(updates.weighted(mggd.log_likelihoods(log_joint), self.masses)))
-        return MixtureState(parameters, distances, mggd.memberships(log_joint), objective)
+        objective = -float(np.sum(paper.weighted(generalized_gaussian.log_likelihoods(log_joint), self.masses)))
+        return MixtureState(parameters, distances, generalized_gaussian.memberships(log_joint), objective)
 
     def from_memberships(self, memberships: Any, shape: float) -> MixtureState:
         """The start from given memberships: the covariances of the soft clusters; tiny ones get the common one."""
-        shares = updates.weighted(memberships, self.masses)
+        shares = paper.weighted(memberships, self.masses)
         totals = shares.sum(axis=0)
-        centers = updates.centers(self.points, memberships, self.masses)
+        centers = paper.centers(self.points, memberships, self.masses)
         shapes = np.full(totals.size, shape)
         moments = self.moments(centers, shares)
-        own = self.structure.shared(moments, np.maximum(totals, mggd.TINY))
+        own = self.structure.shared(moments, np.maximum(totals, generalized_gaussian.TINY))
         poor = (effective_sizes(shares) <= self.points.shape[1]) & (not self.structure.tied)
         covariances = np.where(along(poor, moments), moments.sum(axis=0) / totals.sum(), own)
-        factors = mggd.covariance_factors(shapes, mggd.GAUSSIAN_SCALE, self.points.shape[1])
+        factors = generalized_gaussian.covariance_factors(
+            shapes, generalized_gaussian.GAUSSIAN_SCALE, self.points.shape[1]
+        )
         scatters = covariances / along(factors, covariances)
-        start = Parameters(mggd.mixing_weights(totals), centers, scatters, shapes, mggd.GAUSSIAN_SCALE)
+        start = Parameters(
+            generalized_gaussian.mixing_weights(totals), centers, scatters, shapes, generalized_gaussian.GAUSSIAN_SCALE
+        )
         if not self.structure.identity:
             return self.at(replace(start, scatters=self.floored(start)))
         start = replace(start, scatters=np.ones_like(totals))
@@ -112,7 +116,7 @@ class MixtureProblem:
     def moved(self, parameters: Parameters, distances: Any, shares: Any) -> tuple[Parameters, Any]:
         """Centres and scatters: the fixed-point step, shortened for the components whose loss it would raise."""
         tied, shapes = self.structure.tied, parameters.shapes
-        pulled = shares * mggd.pulls(distances, shapes, parameters.scale, self.points.shape[1])
+        pulled = shares * generalized_gaussian.pulls(distances, shapes, parameters.scale, self.points.shape[1])
         before = self.losses(parameters, distances, shares, joint=tied)
         steps = self.first_steps(shapes, shares.sum(axis=0))
         for _ in range(MAX_HALVINGS):
@@ -133,16 +137,16 @@ class MixtureProblem:
         dimension = self.points.shape[1]
         steps = np.minimum(1.0, (dimension + 2) / (dimension + 2 * shapes))
         steps = np.full_like(steps, steps.min()) if self.structure.tied else steps
-        return np.tile(steps * (totals > updates.MIN_MASS), (2, 1))
+        return np.tile(steps * (totals > paper.MIN_MASS), (2, 1))
 
     def stepped(self, parameters: Parameters, pulled: Any, totals: Any, steps: Any) -> Parameters:
         """A share of the way from (V, Σ) to the fixed-point targets."""
-        means = (pulled.T @ self.points) / np.maximum(pulled.sum(axis=0), mggd.TINY)[:, None]
+        means = (pulled.T @ self.points) / np.maximum(pulled.sum(axis=0), generalized_gaussian.TINY)[:, None]
         centers = (1 - steps[0])[:, None] * parameters.centers + steps[0][:, None] * means
         if self.structure.identity:
             return replace(parameters, centers=centers)
         moments = self.moments(centers, 2 * parameters.scale * parameters.shapes * pulled)
-        targets = self.structure.shared(moments, np.maximum(totals, mggd.TINY))
+        targets = self.structure.shared(moments, np.maximum(totals, generalized_gaussian.TINY))
         targets = self.floored(replace(parameters, scatters=targets))
         shares = along(np.full_like(steps[1], steps[1].max()) if self.structure.tied else steps[1], targets)
         return replace(parameters, centers=centers, scatters=(1 - shares) * parameters.scatters + shares * targets)
@@ -164,31 +168,33 @@ class MixtureProblem:
 
     def best_shapes(self, parameters: Parameters, distances: Any, shares: Any) -> Any:
         """β from its equation: one for all, or one per component; an empty component keeps its own."""
-        log_distances = np.log(np.maximum(distances, mggd.TINY))
+        log_distances = np.log(np.maximum(distances, generalized_gaussian.TINY))
         with np.errstate(divide="ignore"):
             log_shares = np.log(shares)
-        filled = np.flatnonzero(shares.sum(axis=0) > updates.MIN_MASS)
+        filled = np.flatnonzero(shares.sum(axis=0) > paper.MIN_MASS)
         shapes = parameters.shapes.copy()
         for columns in [filled] if self.shared_shape else filled[:, None]:
             blocks = [columns] if self.structure.pooled else columns[:, None]
             samples = [(log_distances[:, block].ravel(), log_shares[:, block].ravel()) for block in blocks]
             fixed = parameters.scale if self.structure.pooled and not self.shared_shape else None
             equation = partial(pooled_equation, samples=samples, dimension=self.points.shape[1], scale=fixed)
-            shapes[columns] = mggd.solved_shape(equation, float(shapes[columns[0]]))
+            shapes[columns] = generalized_gaussian.solved_shape(equation, float(shapes[columns[0]]))
         return shapes if not self.shared_shape else np.full_like(shapes, shapes[filled[0]])
 
     def rescaled(self, parameters: Parameters, distances: Any, shares: Any) -> tuple[Parameters, Any]:
         """The best scale for these shapes: m where Σ = I, else the size of Σ, so that m stays 1/2."""
         shapes, totals = parameters.shapes, shares.sum(axis=0)
-        power_totals = np.sum(shares * mggd.powers(distances, shapes), axis=0)
+        power_totals = np.sum(shares * generalized_gaussian.powers(distances, shapes), axis=0)
         if self.structure.identity:
-            scale = mggd.scale(totals, power_totals, shapes, self.points.shape[1])
+            scale = generalized_gaussian.scale(totals, power_totals, shapes, self.points.shape[1])
             return replace(parameters, scale=min(scale, self.largest_scale(shapes))), distances
         groups = [slice(None)] if self.structure.tied else [slice(j, j + 1) for j in range(totals.size)]
         sizes = np.ones_like(totals)
         for group in groups:
-            if totals[group].sum() > updates.MIN_MASS:
-                sizes[group] = mggd.size(totals[group], power_totals[group], shapes[group], self.points.shape[1])
+            if totals[group].sum() > paper.MIN_MASS:
+                sizes[group] = generalized_gaussian.size(
+                    totals[group], power_totals[group], shapes[group], self.points.shape[1]
+                )
         resized = replace(parameters, scatters=parameters.scatters * along(sizes, parameters.scatters))
         floored = replace(resized, scatters=self.floored(resized))
         untouched = np.array_equal(floored.scatters, resized.scatters)
@@ -198,7 +204,7 @@ class MixtureProblem:
         """The m at which the smallest covariance is ``reg_covar``."""
         if self.reg_covar == 0:
             return float("inf")
-        widest = mggd.covariance_factors(shapes, 1.0, self.points.shape[1]) / self.reg_covar
+        widest = generalized_gaussian.covariance_factors(shapes, 1.0, self.points.shape[1]) / self.reg_covar
         return float(np.exp(np.min(shapes * np.log(widest))))
 
     def distances(self, parameters: Parameters) -> Any:
@@ -212,7 +218,7 @@ class MixtureProblem:
 
     def floored(self, parameters: Parameters) -> Any:
         """Scatters such that no covariance has a variance below ``reg_covar``."""
-        factors = mggd.covariance_factors(parameters.shapes, parameters.scale, self.points.shape[1])
+        factors = generalized_gaussian.covariance_factors(parameters.shapes, parameters.scale, self.points.shape[1])
         least = self.reg_covar / factors
         if self.structure.tied:
             common = self.structure.geometry.floored(parameters.scatters[0], float(least.max()))
@@ -226,7 +232,7 @@ class MixtureProblem:
 
     def losses(self, parameters: Parameters, distances: Any, shares: Any, *, joint: bool) -> Any:
         """part2 by component; where they share a step, their mean for each."""
-        losses = mggd.component_losses(self.log_densities(parameters, distances), shares)
+        losses = generalized_gaussian.component_losses(self.log_densities(parameters, distances), shares)
         return np.full_like(losses, losses.mean()) if joint else losses
 
 
@@ -242,7 +248,7 @@ def log_densities(distances: Any, parameters: Parameters, structure: Structure) 
     dimension = parameters.centers.shape[1]
     scatters = parameters.scatters[:1] if structure.tied else parameters.scatters
     determinants = np.array([structure.geometry.log_determinant(scatter, dimension) for scatter in scatters])
-    return mggd.log_densities(distances, determinants, parameters.shapes, parameters.scale, dimension)
+    return generalized_gaussian.log_densities(distances, determinants, parameters.shapes, parameters.scale, dimension)
 
 
 def log_joint(points: Any, parameters: Parameters, structure: Structure) -> Any:
@@ -254,14 +260,14 @@ def log_joint(points: Any, parameters: Parameters, structure: Structure) -> Any:
 
 def log_weights(parameters: Parameters) -> Any:
     """``log α_j``, finite for an empty component."""
-    return np.log(np.maximum(parameters.weights, mggd.TINY))
+    return np.log(np.maximum(parameters.weights, generalized_gaussian.TINY))
 
 
 def draws(parameters: Parameters, structure: Structure, counts: Any, random: np.random.RandomState) -> Any:
     """So many draws from each component, one component after the other."""
     dimension, parts = parameters.centers.shape[1], []
     for j, count in enumerate(counts):
-        noise = mggd.standard_draws(count, dimension, parameters.shapes[j], parameters.scale, random)
+        noise = generalized_gaussian.standard_draws(count, dimension, parameters.shapes[j], parameters.scale, random)
         parts.append(parameters.centers[j] + structure.geometry.coloured(noise, parameters.scatters[j]))
     return np.concatenate(parts)
 
@@ -271,11 +277,11 @@ def pooled_equation(shape: float, samples: Any, dimension: int, scale: float | N
     total, value, slope = 0.0, 0.0, 0.0
     for log_distances, log_shares in samples:
         mass = float(np.exp(log_shares).sum())
-        statistics = mggd.power_statistics(log_distances, log_shares, shape)
+        statistics = generalized_gaussian.power_statistics(log_distances, log_shares, shape)
         if scale is None:
-            part = mggd.shape_equation(shape, statistics, mass, dimension)
+            part = generalized_gaussian.shape_equation(shape, statistics, mass, dimension)
         else:
-            part = mggd.shape_equation_at_scale(shape, statistics, mass, dimension, scale)
+            part = generalized_gaussian.shape_equation_at_scale(shape, statistics, mass, dimension, scale)
         total, value, slope = total + mass, value + mass * part[0], slope + mass * part[1]
     return value / total, slope / total
 
@@ -288,7 +294,7 @@ def shortened(steps: Any, fine: Any, shapes: Any) -> Any:
 
 def effective_sizes(shares: Any) -> Any:
     """``(Σ_i w_ij)² / Σ_i w_ij²``: how many samples a component really rests on."""
-    return np.square(shares.sum(axis=0)) / np.maximum(np.square(shares).sum(axis=0), mggd.TINY)
+    return np.square(shares.sum(axis=0)) / np.maximum(np.square(shares).sum(axis=0), generalized_gaussian.TINY)
 
 
 def not_above(after: Any, before: Any) -> Any:

@@ -1,6 +1,6 @@
 """Passes over all samples: what is learned of parts of them adds up to what is learned of all.
 
-A model writes a pass for samples in memory. Where they are in chunks elsewhere (`afcm.distributed`), each chunk makes
+A model writes a pass for samples in memory. Where they are in chunks elsewhere (`afcm.arrays`), each chunk makes
 the same pass where it is, and only the combined results travel: there is no second copy of the mathematics.
 """
 
@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, NamedTuple, TypeVar
 
-from afcm.backends import dask_side, is_chunked
-from afcm.updates import Statistics
+from afcm.arrays import dask_side, is_chunked
+from afcm.equations.paper import Statistics
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 Combine = Callable[[Sequence[Any]], Any]

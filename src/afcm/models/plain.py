@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from afcm import updates
+from afcm.equations import paper
 from afcm.models.centers import CenterProblem, blocks
 
 __all__ = ["PlainProblem", "blocks", "total_scatter"]
@@ -31,24 +31,24 @@ class PlainProblem(CenterProblem):
     @property
     def largest_precision(self) -> float:
         """The cap on γ."""
-        return updates.largest_precision(self.total_scatter, self.mass, self.points.shape[1])
+        return paper.largest_precision(self.total_scatter, self.mass, self.points.shape[1])
 
-    def expectation(self, points: Any, masses: Any, centers: Any, precision: float) -> tuple[Any, updates.Statistics]:
+    def expectation(self, points: Any, masses: Any, centers: Any, precision: float) -> tuple[Any, paper.Statistics]:
         """op3."""
-        return updates.expectation(points, centers, precision, masses)
+        return paper.expectation(points, centers, precision, masses)
 
     @property
     def objective_scale(self) -> float | None:
         """J is a sum over samples of numbers without a unit, and a constant that has one."""
         return self.mass
 
-    def objective(self, statistics: updates.Statistics, precision: float) -> float:
+    def objective(self, statistics: paper.Statistics, precision: float) -> float:
         """afcm."""
-        return updates.objective(float(statistics.free_energy), precision, self.mass, self.points.shape[1])
+        return paper.objective(float(statistics.free_energy), precision, self.mass, self.points.shape[1])
 
     def precision(self, scatter: float) -> float:
         """op7 for these data."""
-        return updates.precision(scatter, self.mass, self.points.shape[1], self.largest_precision)
+        return paper.precision(scatter, self.mass, self.points.shape[1], self.largest_precision)
 
     def capped(self, precision: float) -> bool:
         """Did γ run to its cap?"""

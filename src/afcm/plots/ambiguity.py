@@ -7,10 +7,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from afcm.doubt import AMBIGUOUS, ambiguity, honest_memberships, is_ambiguous
+from afcm._util.messages import counted
+from afcm.metrics.ambiguity import AMBIGUOUS, ambiguity, honest_memberships, is_ambiguous
 from afcm.plots.common import MANY_POINTS, Display, fitted_model, title
 from afcm.plots.layout import jittered, layout_of, marker_size, number_clusters
-from afcm.wording import counted
 
 
 @dataclass(eq=False, repr=False)
@@ -30,9 +30,9 @@ class AmbiguityDisplay(Display):
     Attributes
     ----------
     ambiguity : array (n_samples,)
-        0 for a certain sample, 1 for a tie of its two best clusters (`afcm.doubt.ambiguity`).
+        0 for a certain sample, 1 for a tie of its two best clusters (`afcm.metrics.ambiguity.ambiguity`).
     ambiguous : array of bool (n_samples,)
-        At least `afcm.doubt.AMBIGUOUS`.
+        At least `afcm.metrics.ambiguity.AMBIGUOUS`.
     ax_, figure_ : matplotlib axes and figure
         Of the last `plot`.
     colorbar_ : matplotlib colour bar

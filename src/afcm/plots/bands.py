@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from afcm._util.messages import counted
 from afcm.plots.colors import cluster_colors, hatch
 from afcm.plots.common import OfMemberships, title
-from afcm.wording import counted
 
 # About as many bars as a screen has columns.
 MOST_BARS = 2000

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from afcm.doubt import honest_memberships
+from afcm._util.optional import needed
+from afcm._util.pipelines import last_step, seen_by_last_step
 from afcm.estimators.base import SoftClusterer, membership_state
-from afcm.extras import needed
-from afcm.pipelines import last_step, seen_by_last_step
+from afcm.metrics.ambiguity import honest_memberships
 
 # From here on points are stored as an image in PDF and SVG files, which would be too large otherwise.
 MANY_POINTS = 5000
@@ -44,7 +44,7 @@ class OfMemberships(Display):
         ax : matplotlib axes, optional
             Default: a new figure.
         calibrated : bool, default=False
-            Show the memberships that tell doubt best (`afcm.doubt.honest_memberships`) instead of the model's.
+            Show the memberships that tell doubt best (`afcm.metrics.ambiguity.honest_memberships`) instead of the model's.
 
         Returns
         -------

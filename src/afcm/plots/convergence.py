@@ -7,9 +7,9 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from afcm._util.messages import counted
 from afcm.plots.colors import PALETTE
 from afcm.plots.common import Display, fitted_model, pyplot, title
-from afcm.wording import counted
 
 # γ counts as capped from this share of the cap on.
 AT_CAP = 1 - 1e-6

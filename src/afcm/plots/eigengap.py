@@ -8,8 +8,8 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import clone
 
+from afcm._util.pipelines import last_step, seen_by_last_step
 from afcm.estimators.validation import check_integer
-from afcm.pipelines import last_step, seen_by_last_step
 from afcm.plots.colors import PALETTE
 from afcm.plots.common import Display, title
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Self
 
+from afcm._util.messages import counted
 from afcm.plots.common import Display, fitted_model, shown_memberships, title
 from afcm.plots.layout import draw_samples, jittered, layout_of, number_clusters
-from afcm.wording import counted
 
 
 @dataclass(eq=False, repr=False)
@@ -64,7 +64,7 @@ class EmbeddingDisplay(Display):
         ax : matplotlib axes, optional
             Default: a new figure.
         calibrated : bool, default=False
-            Show the memberships that tell doubt best (`afcm.doubt.honest_memberships`) instead of the model's.
+            Show the memberships that tell doubt best (`afcm.metrics.ambiguity.honest_memberships`) instead of the model's.
         jitter : float, optional
             Default: 0.02 in an embedding, whose clusters are often single points, else 0.
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from afcm._util.messages import counted
 from afcm.plots.common import OfMemberships, title
 from afcm.plots.layout import draw_samples
-from afcm.wording import counted
 
 # Height of the strip in which samples between two clusters are spread, so that they are seen.
 STRIP = 0.06

@@ -10,10 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from afcm._typing import Floats
 from afcm.estimators.validation import check_integer
 from afcm.plots.common import Display, fitted_model, title
-
-Floats = NDArray[np.float64]
 
 # Columns of X that are looked at together.
 BLOCK = 64

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from afcm._typing import Floats
+from afcm._util.messages import counted
 from afcm.plots.colors import PALETTE
-from afcm.report.features import Floats
 from afcm.report.words import SUPERSCRIPTS, number
 from afcm.selection.criteria import CRITERIA
-from afcm.wording import counted
 
 if TYPE_CHECKING:
     from afcm.selection import Selection

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from afcm.doubt import AMBIGUOUS
+from afcm._typing import Floats
+from afcm.metrics.ambiguity import AMBIGUOUS
 from afcm.plots.colors import cluster_colors, marker, mixed, opacity
-from afcm.report.features import Floats, Ints
+from afcm.report.features import Ints
 from afcm.report.findings import Findings
 from afcm.report.views import View, middles
 

@@ -10,7 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from afcm._typing import Floats
+
 Ints = NDArray[np.intp]
 
 # Of a sparse matrix only the columns that vary most are made dense.

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from afcm.pipelines import last_step, seen_by_last_step
+from afcm._util.messages import counted
+from afcm._util.pipelines import last_step, seen_by_last_step
 from afcm.report import reading, words
 from afcm.report.features import Features, Ints, Profile, dense, features_of, filled, no_features, profile_of
 from afcm.report.reading import Fit
 from afcm.report.verdict import Verdict, doubts, known_classes, scores_of
 from afcm.report.views import View, embedding_view, principal_view, shown_rows
-from afcm.wording import counted
 
 if TYPE_CHECKING:
     from afcm.selection import Selection

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from afcm.extras import needed
-from afcm.files import replacing
+from afcm._util.atomic_files import replacing
+from afcm._util.optional import needed
 from afcm.plots.colors import cluster_colors
 from afcm.report import charts, words
 from afcm.report.data import MAX_TABLE_FEATURES, as_json, script_data, shape_of

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from afcm.doubt import honest_memberships
+from afcm._typing import Floats
+from afcm._util.pipelines import last_step
 from afcm.estimators.base import crispness, hard_labels, membership_state
 from afcm.estimators.placing import GraphClusterer
-from afcm.pipelines import last_step
-from afcm.report.features import Floats, Ints
+from afcm.metrics.ambiguity import honest_memberships
+from afcm.report.features import Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +92,7 @@ def parameters_of(model: Any) -> dict[str, str]:
 def versions() -> dict[str, str]:
     """Of what computed the numbers."""
     packages = {name: version(name) for name in ("numpy", "scipy", "scikit-learn")}
-    from afcm import __version__
+    from afcm._util.version import __version__
 
     return {"afcm": __version__, **packages, "Python": platform.python_version()}
 

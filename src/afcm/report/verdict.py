@@ -11,11 +11,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from afcm.doubt import ambiguity, is_ambiguous
+from afcm._typing import Floats
+from afcm._util.pipelines import last_step, seen_by_last_step
 from afcm.metrics import adjusted_rand, clustering_accuracy, normalized_mutual_info
-from afcm.pipelines import last_step, seen_by_last_step
+from afcm.metrics.ambiguity import ambiguity, is_ambiguous
 from afcm.report import words
-from afcm.report.features import Floats, Ints
+from afcm.report.features import Ints
 from afcm.report.reading import Fit
 
 

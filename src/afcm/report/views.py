@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from afcm.doubt import is_ambiguous
+from afcm._typing import Floats
+from afcm.metrics.ambiguity import is_ambiguous
 from afcm.plots.layout import principal_components
-from afcm.report.features import Floats, Ints
+from afcm.report.features import Ints
 from afcm.report.words import number
 
 # A page shows no more samples than this: it stays below 5 MB and quick to draw.

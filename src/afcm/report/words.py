@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from statistics import median
 
-from afcm.wording import counted
+from afcm._util.messages import counted
 
 # Up to so many clusters the sizes are listed one by one.
 LISTED_SIZES = 8

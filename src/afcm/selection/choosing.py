@@ -11,14 +11,15 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array, check_random_state
 
-from afcm import graph as graphs
-from afcm import starts
 from afcm.estimators import validation
 from afcm.estimators.base import DTYPES
-from afcm.prepared import count_neighbors, counted_parts
+from afcm.graph import eigenvectors
+from afcm.graph.affinity import Graph, normalised
+from afcm.graph.counting import Parts
+from afcm.graph.duplicates import distinct
+from afcm.graph.prepared import count_neighbors, counted_parts
+from afcm.graph.similarity import agreed_weights
 from afcm.selection.criteria import CRITERIA, eigengaps, of_mixture, of_plain, stability
-from afcm.similarity import agreed_weights
-from afcm.valleys import Parts
 
 # Criteria that fit a model on X look at no more samples than this.
 MODEL_SAMPLES = 3000
@@ -70,7 +71,7 @@ def select_n_clusters(
     """How many clusters X has.
 
     The recommendation counts the pieces of a neighbour graph that are separated by valleys deeper than chance makes
-    them (`afcm.valleys`); it finds clusters of any shape, and says 1 where there are none. The other criteria are for
+    them (`afcm.graph.counting`); it finds clusters of any shape, and says 1 where there are none. The other criteria are for
     comparison: most of them assume round clusters, and few can say 1.
 
     Parameters
@@ -96,11 +97,11 @@ def select_n_clusters(
     """
     X = check_array(X, dtype=DTYPES, ensure_min_samples=3)
     counts = checked_counts(n_clusters, X.shape[0])
-    nodes = graphs.distinct(X, validation.check_sample_weight(sample_weight, X.shape[0]))
+    nodes = distinct(X, validation.check_sample_weight(sample_weight, X.shape[0]))
     points = X if nodes.masses is None else X[nodes.rows]
     found, k = count_neighbors(points, "auto")
     parts = counted_parts(found, k, nodes.masses)
-    graph = graphs.normalised(agreed_weights(found, k), nodes.masses)
+    graph = normalised(agreed_weights(found, k), nodes.masses)
     table = tabulated(X, graph, counts, check_random_state(random_state))
     best, reason = recommended(parts, counts)
     return Selection(best, reason, table, votes(table), parts)
@@ -120,10 +121,10 @@ def checked_counts(n_clusters: Iterable[int], n_samples: int) -> list[int]:
     return counts
 
 
-def tabulated(X: Any, graph: graphs.Graph, counts: list[int], random: np.random.RandomState) -> list[dict[str, float]]:
+def tabulated(X: Any, graph: Graph, counts: list[int], random: np.random.RandomState) -> list[dict[str, float]]:
     """All criteria for all numbers, from one eigen-solve."""
     most = min(counts[-1] + 1, graph.degrees.size)
-    eigen = starts.leading(graph, most)
+    eigen = eigenvectors.leading(graph, most)
     values = np.append(eigen.values, np.full(counts[-1] + 1 - most, -1.0))
     sample = X if X.shape[0] <= MODEL_SAMPLES else X[np.sort(random.choice(X.shape[0], MODEL_SAMPLES, replace=False))]
     table = []

@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 
-from afcm import starts
+from afcm._typing import Floats
 from afcm.estimators.mixture import GeneralizedGaussianMixture
 from afcm.estimators.plain import PlainAFCM
+from afcm.fitting import starts
 from afcm.metrics import adjusted_rand, fuzzy_silhouette, xie_beni
-
-Floats = NDArray[np.floating[Any]]
 
 # Halves of the samples that are clustered apart and compared.
 STABILITY_ROUNDS = 4

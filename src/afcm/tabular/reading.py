@@ -11,9 +11,9 @@ from typing import Any, BinaryIO
 import numpy as np
 import pyarrow as pa
 
+from afcm._util.messages import one_line
 from afcm.tabular.delimited import Layout, Opened, read_delimited
 from afcm.tabular.errors import TableError
-from afcm.wording import one_line
 
 __all__ = ["FORMATS", "Layout", "TableError", "read_table"]
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from afcm.files import replacing
+from afcm._util.atomic_files import replacing
 from afcm.tabular.errors import TableError
 
 PREFIX = "afcm_"

@@ -1,0 +1,1 @@
+"""Small tools that every room uses: threads, progress, optional packages, messages, files."""

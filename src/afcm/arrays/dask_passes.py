@@ -1,0 +1,138 @@
+"""A model's pass over samples in chunks: one task a chunk, then a tree of sums.
+
+A chunk's task loads the chunk, makes the model's own pass over it and gives what that gives (for centres: c·d + c + 3
+numbers, in double precision). What all chunks need to know (the model, centres, γ) is one small task of its own, so
+the graph of a sweep has O(chunks) tasks and no chunk's task carries more than its own place.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import dask
+import dask.array as da
+import numpy as np
+from dask.core import flatten
+from dask.delayed import Delayed, delayed
+from dask.highlevelgraph import HighLevelGraph
+
+from afcm._util.threads import alone
+from afcm.arrays import is_chunked
+from afcm.arrays.dask_execution import computed
+
+# So many results are combined in one task.
+SPLIT_EVERY = 8
+
+
+@dataclass(frozen=True)
+class Order:
+    """What a chunk is to do: a method of the model without its samples, and the arguments that are the same for all."""
+
+    model: Any
+    method: str
+    arguments: tuple[Any, ...]  # `OWN` where a chunk has its own rows
+    weighted: bool
+
+    def __call__(self, points: Any, *rows: Any) -> Any:
+        """What the chunk's pass gives."""
+        own = iter(rows)
+        masses = next(own) if self.weighted else None
+        arguments = (next(own) if argument is OWN else argument for argument in self.arguments)
+        return getattr(self.model.part(points, masses), self.method)(*arguments)
+
+
+class OWN:
+    """Stands for a chunk's rows of an argument."""
+
+
+def reduced(problem: Any, method: str, arguments: tuple[Any, ...], combine: Any) -> Any:
+    """``combine`` of what the method gives for each chunk; arguments that are chunked go with the samples."""
+    return computed(reduction(problem, method, arguments, combine))
+
+
+def reduction(problem: Any, method: str, arguments: tuple[Any, ...], combine: Any) -> Delayed:
+    """The graph of it."""
+    own = [argument for argument in arguments if is_chunked(argument)]
+    same = tuple(OWN if is_chunked(argument) else argument for argument in arguments)
+    order = Order(problem.part(None, None), method, same, problem.masses is not None)
+    masses = [] if problem.masses is None else [problem.masses]
+    return folding(order, [problem.points, *masses, *own], combine, method)
+
+
+def folded(function: Any, arrays: Sequence[Any], combine: Any) -> Any:
+    """``combine`` of ``function`` of each chunk's rows (of all arrays: one row per sample, the same chunks)."""
+    return computed(folding(function, arrays, combine, function.__name__))
+
+
+def folding(function: Any, arrays: Sequence[Any], combine: Any, label: str) -> Delayed:
+    """The graph of it: one task a chunk, which loads it too, and a tree."""
+    name = f"afcm-{label}-{uuid.uuid4().hex}"
+    indexed = [item for array in arrays for item in (array, "ij"[: array.ndim])]
+    how = {"dtype": object, "meta": np.empty((0,) * arrays[0].ndim, dtype=object), "align_arrays": False}
+    order = delayed(function, pure=False, traverse=False, name=f"{name}-order")
+    (parts,) = dask.optimize(da.blockwise(made, indexed[1], *indexed, name=name, order=order, **how))
+    graph = dict(tree(list(flatten(parts.__dask_keys__())), partial(combined, combine=combine), f"{name}-sum"))
+    layer = f"{name}-sum"
+    return Delayed(list(graph)[-1], HighLevelGraph.from_collections(layer, graph, [parts]), layer=layer)
+
+
+def made(*rows: Any, order: Any) -> Any:
+    """A chunk's part, in double precision; None for a chunk without rows."""
+    if not rows[0].shape[0]:
+        return None
+    with alone():  # Dask gives each task its core
+        return doubled(order(*rows))
+
+
+def doubled(value: Any) -> Any:
+    """Numbers in double precision, so that a sum over many chunks keeps its digits."""
+    if isinstance(value, tuple):
+        parts = [doubled(part) for part in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    single = isinstance(value, (np.ndarray, np.generic)) and value.dtype == np.float32
+    return value.astype(np.float64) if single else value
+
+
+def tree(keys: list[Any], combine: Any, name: str) -> Iterator[tuple[Any, Any]]:
+    """Tasks that combine a few results each, level by level in a fixed order; the last one is the root."""
+    level = 0
+    while level == 0 or len(keys) > 1:
+        groups = [keys[start : start + SPLIT_EVERY] for start in range(0, len(keys), SPLIT_EVERY)]
+        keys = [(name, level, number) for number in range(len(groups))]
+        yield from ((key, (combine, group)) for key, group in zip(keys, groups, strict=True))
+        level += 1
+
+
+def combined(parts: Sequence[Any], combine: Any) -> Any:
+    """``combine`` of the parts there are."""
+    there = [part for part in parts if part is not None]
+    return combine(there) if there else None
+
+
+def mapped(problem: Any, method: str, arguments: tuple[Any, ...], n_columns: int) -> Any:
+    """What the method gives for each sample, n×columns with X's chunks, when it is asked for."""
+    model = problem.part(None, None)
+    return by_rows(partial(rows_of, model=model, method=method, arguments=arguments), problem.points, (n_columns,))
+
+
+def rows_of(points: Any, model: Any, method: str, arguments: tuple[Any, ...]) -> Any:
+    """The method for the samples of a chunk."""
+    return getattr(model.part(points, None), method)(*arguments)
+
+
+def by_rows(function: Any, array: Any, widths: tuple[int, ...]) -> Any:
+    """``function`` of each chunk, when it is asked for; ``widths`` is the shape of a row's result."""
+    sample = function(np.ones((1, *array.shape[1:]), dtype=array.dtype))
+    shape = {"chunks": (array.chunks[0], *((width,) for width in widths)), "drop_axis": None if widths else 1}
+    safe = partial(of_rows, function=function, empty=sample[:0])
+    return array.map_blocks(safe, dtype=sample.dtype, meta=sample[:0], **shape)
+
+
+def of_rows(rows: Any, function: Any, empty: Any) -> Any:
+    """The function, which need not know what to do without rows."""
+    with alone():
+        return function(rows) if rows.shape[0] else empty

@@ -1,0 +1,232 @@
+"""PyTorch tensors, on any device; a sparse matrix of them."""
+
+# mypy: disable-error-code="import-not-found"
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+
+# As in `afcm.arrays.numpy_arrays`, for a device whose memory is wide and whose launches are dear.
+BLOCK_ROWS = 1 << 18
+BLOCK_EDGES = 1 << 22
+# The fused search wants groups enough to choose from.
+FUSED_ROWS, FUSED_NEIGHBORS = 4096, 100
+
+
+def to_host(array: Any) -> Any:
+    """As NumPy array or SciPy matrix."""
+    if isinstance(array, SparseTensor):
+        return array.hosted
+    return array.detach().cpu().numpy() if isinstance(array, torch.Tensor) else array
+
+
+def from_host(array: Any, reference: Any) -> Any:
+    """A NumPy array as a tensor where ``reference`` is."""
+    if array is None or isinstance(array, torch.Tensor):
+        return array
+    return torch.as_tensor(np.ascontiguousarray(array), device=reference.device)
+
+
+def moved(value: Any, reference: Any) -> Any:
+    """Arrays, tensors and sparse matrices go where ``reference`` is (to the host if it is no tensor); others stay."""
+    if not isinstance(reference, torch.Tensor):
+        return to_host(value)
+    if isinstance(value, torch.Tensor):
+        return value.to(reference.device)
+    if sp.issparse(value):
+        return SparseTensor.of(value, reference.device)
+    return from_host(value, reference) if isinstance(value, np.ndarray) and value.dtype != object else value
+
+
+def rows(array: Any, numbers: Any) -> Any:
+    """Some rows; numbers from the host."""
+    return array if isinstance(numbers, slice) else array[from_host(numbers, array)]
+
+
+def row_slices(n_rows: int) -> Iterator[slice]:
+    """All rows at once: memory is wide here, and every step is a launch."""
+    return iter((slice(0, n_rows),))
+
+
+def empty_basis(n_rows: int, n_columns: int, reference: Any) -> Any:
+    """Room for tall columns."""
+    return torch.empty((n_rows, n_columns), dtype=torch.float64, device=reference.device)
+
+
+def copied(block: Any) -> Any:
+    """A copy in row order."""
+    return block.clone(memory_format=torch.contiguous_format)
+
+
+def contiguous(block: Any) -> Any:
+    """In row order."""
+    return block.contiguous()
+
+
+def column_lengths(block: Any) -> Any:
+    """‖·‖ of each column, on the host."""
+    return to_host(torch.linalg.vector_norm(block, dim=0))
+
+
+def square_sum(array: Any) -> float:
+    """The sum of squares in float64."""
+    return float(torch.linalg.vector_norm(array, dtype=torch.float64)) ** 2
+
+
+@dataclass(frozen=True)
+class SparseTensor:
+    """A CSR matrix of tensors: products, and what else a graph asks for."""
+
+    data: Any
+    indices: Any
+    indptr: Any
+    shape: tuple[int, int]
+
+    on_device: ClassVar[bool] = True
+
+    @classmethod
+    def of(cls, matrix: Any, device: Any) -> SparseTensor:
+        """A SciPy matrix on a device."""
+        csr = sp.csr_array(matrix)
+        indices, offsets = csr.indices.astype(np.int64), csr.indptr.astype(np.int64)
+        data, indices, offsets = (torch.as_tensor(part, device=device) for part in (csr.data, indices, offsets))
+        return cls(data, indices, offsets, csr.shape)
+
+    @classmethod
+    def from_edges(cls, rows: Any, columns: Any, data: Any, shape: tuple[int, int]) -> SparseTensor:
+        """Entries in any order; those at the same place are added."""
+        keys, place = torch.unique(rows * shape[1] + columns, return_inverse=True)
+        total = torch.zeros(keys.shape[0], dtype=data.dtype, device=data.device).index_add_(0, place, data)
+        offsets = torch.searchsorted(keys // shape[1], torch.arange(shape[0] + 1, device=data.device))
+        return cls(total, keys % shape[1], offsets, shape)
+
+    @property
+    def nnz(self) -> int:
+        """Stored entries."""
+        return int(self.data.shape[0])
+
+    @property
+    def device(self) -> Any:
+        """Where it is."""
+        return self.data.device
+
+    @cached_property
+    def rows(self) -> Any:
+        """The row of each entry."""
+        counts = self.indptr[1:] - self.indptr[:-1]
+        return torch.repeat_interleave(torch.arange(self.shape[0], device=self.device), counts)
+
+    @cached_property
+    def _matrix(self) -> Any:
+        with warnings.catch_warnings():  # the format is called beta
+            warnings.simplefilter("ignore", UserWarning)
+            parts = (self.indptr, self.indices, self.data)
+            return torch.sparse_csr_tensor(*parts, size=self.shape, check_invariants=False)
+
+    @cached_property
+    def hosted(self) -> Any:
+        """As a SciPy matrix."""
+        parts = (to_host(self.data), to_host(self.indices), to_host(self.indptr))
+        return sp.csr_array(parts, shape=self.shape)
+
+    def __matmul__(self, block: Any) -> Any:
+        product = self._matrix @ (block if block.ndim == 2 else block[:, None]).contiguous()
+        return product if block.ndim == 2 else product[:, 0]
+
+    def toarray(self) -> Any:
+        """The dense matrix, on the host."""
+        return self.hosted.toarray()
+
+    def with_data(self, data: Any) -> SparseTensor:
+        """Other entries at the same places."""
+        return SparseTensor(data, self.indices, self.indptr, self.shape)
+
+
+def directed(weights: Any, indices: Any, n_nodes: int) -> SparseTensor:
+    """The sparse matrix with ``weights`` at each row's neighbours."""
+    n_rows, k = weights.shape
+    numbers = torch.arange(n_rows, device=weights.device).repeat_interleave(k)
+    stored = weights.ravel() != 0
+    return SparseTensor.from_edges(
+        numbers[stored], indices[:, :k].ravel()[stored], weights.ravel()[stored], (n_rows, n_nodes)
+    )
+
+
+def symmetrised(weights: SparseTensor) -> SparseTensor:
+    """``(W + Wᵀ) / 2``."""
+    ends = torch.cat([weights.rows, weights.indices]), torch.cat([weights.indices, weights.rows])
+    return SparseTensor.from_edges(*ends, torch.cat([weights.data, weights.data]) * 0.5, weights.shape)
+
+
+def roots(weights: SparseTensor) -> SparseTensor:
+    """``√w_ij``."""
+    return weights.with_data(torch.sqrt(weights.data))
+
+
+def squares(weights: SparseTensor) -> SparseTensor:
+    """``w_ij²``."""
+    return weights.with_data(weights.data * weights.data)
+
+
+def scaled(weights: SparseTensor, scale: Any) -> SparseTensor:
+    """``s_i w_ij s_j`` in float64."""
+    return weights.with_data(weights.data.double() * scale[weights.rows] * scale[weights.indices])
+
+
+def row_shares(weights: SparseTensor, masses: Any) -> SparseTensor:
+    """``m_j w_ij`` with rows that sum to 1."""
+    data = weights.data if masses is None else weights.data * masses[weights.indices]
+    totals = torch.zeros(weights.shape[0], dtype=data.dtype, device=data.device).index_add_(0, weights.rows, data)
+    return weights.with_data(data / totals[weights.rows])
+
+
+def upper_edges(weights: SparseTensor) -> tuple[Any, Any, Any]:
+    """Rows, columns and weights above the diagonal."""
+    upper = weights.rows < weights.indices
+    return weights.rows[upper], weights.indices[upper], weights.data[upper]
+
+
+def from_upper_edges(edges: tuple[Any, Any, Any], n_nodes: int) -> SparseTensor:
+    """The symmetric matrix with these edges."""
+    rows, columns, data = edges
+    ends = torch.cat([rows, columns]), torch.cat([columns, rows])
+    return SparseTensor.from_edges(*ends, torch.cat([data, data]), (n_nodes, n_nodes))
+
+
+def components(affinity: SparseTensor, isolated: Any) -> tuple[int, Any]:
+    """Number of connected components among nodes with neighbours, and each node's (−1: isolated).
+
+    Every node points to the smallest node it has heard of, its own or its neighbours' pointer's pointer (FastSV).
+    """
+    parent = torch.arange(affinity.shape[0], device=affinity.device)
+    while True:
+        grand = parent[parent]
+        heard = grand[affinity.indices]
+        following = torch.minimum(parent, grand)
+        following = following.scatter_reduce(0, affinity.rows, heard, "amin")
+        following = following.scatter_reduce(0, parent[affinity.rows], heard, "amin")
+        if torch.equal(following, parent):
+            break
+        parent = following
+    labels = torch.full_like(parent, -1)
+    kept, labels[~isolated] = torch.unique(parent[~isolated], return_inverse=True)
+    return int(kept.shape[0]), labels
+
+
+def any_equal_rows(points: Any) -> bool:
+    """Could two rows be equal? (Equal rows have equal keys; different ones hardly ever.)"""
+    bits = (points + 0.0).contiguous().view(torch.int32 if points.dtype == torch.float32 else torch.int64)
+    factors = np.random.default_rng(0).integers(1, 2**62, size=points.shape[1]) * 2 + 1
+    keys = torch.zeros(points.shape[0], dtype=torch.int64, device=points.device)
+    for column, factor in zip(bits.T, factors.tolist(), strict=True):
+        mixed = (column.long() ^ factor) * factor
+        keys = (keys ^ mixed ^ (mixed >> 29)) * -7046029254386353131
+    return int(torch.unique(keys).shape[0]) < points.shape[0]

@@ -1,0 +1,117 @@
+"""The loops over samples of an anchor graph, compiled by Numba: nearest anchors, and Qᵀ M Q."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from afcm.compiled.jit import machine_code
+
+# Costs are compared with the list's last in groups of so many (two SIMD registers).
+GROUP = 16
+
+
+def loop(function: Any) -> Any:
+    """Compiled with sums and minima in any order, which SIMD needs; there are no NaNs."""
+    return machine_code(function, {"reassoc", "contract", "nsz", "nnan"})
+
+
+@loop
+def insert(costs: Any, numbers: Any, cost: Any, number: int) -> None:
+    """Put an anchor into a list that is sorted by cost, ties by number; the last falls out."""
+    place = numbers.size - 1
+    while place > 0 and (costs[place - 1] > cost or (costs[place - 1] == cost and numbers[place - 1] > number)):
+        costs[place], numbers[place] = costs[place - 1], numbers[place - 1]
+        place -= 1
+    costs[place], numbers[place] = cost, number
+
+
+@loop
+def add_products(row: Any, columns: Any, costs: Any) -> None:
+    """``costs += row @ columns``, four axes at a time."""
+    n_axes = row.size
+    whole = n_axes - n_axes % 4
+    for axis in range(0, whole, 4):
+        a, b, c, d = columns[axis], columns[axis + 1], columns[axis + 2], columns[axis + 3]
+        p, q, r, s = row[axis], row[axis + 1], row[axis + 2], row[axis + 3]
+        for i in range(costs.size):
+            costs[i] += a[i] * p + b[i] * q + c[i] * r + d[i] * s
+    for axis in range(whole, n_axes):
+        a, p = columns[axis], row[axis]
+        for i in range(costs.size):
+            costs[i] += a[i] * p
+
+
+@loop
+def least_of_groups(costs: Any, minima: Any) -> None:
+    """The smallest of each group; group g holds g, g + G, g + 2G, …: anchors side by side are in different ones."""
+    n_groups = minima.size
+    minima[:] = costs[:n_groups]
+    for first in range(n_groups, costs.size, n_groups):
+        part = costs[first : first + n_groups]
+        for group in range(n_groups):
+            minima[group] = min(minima[group], part[group])
+
+
+@loop
+def nearest(rows: Any, columns: Any, norms: Any, candidates: Any, last: Any) -> None:
+    """For each row (float32, about the anchors' mean) the anchors of the smallest ``‖a‖² − 2 a·x``, and the largest of
+    these. ``columns`` hold −2 a, as many as fill whole groups; what is beyond the last anchor has infinite norm. As
+    many groups as anchors are wanted have one below the last of their minima: what is above it is never looked at.
+    """
+    costs, minima = np.empty(norms.size, dtype=np.float32), np.empty(norms.size // GROUP, dtype=np.float32)
+    kept, groups = np.empty(candidates.shape[1], dtype=np.float32), np.empty(candidates.shape[1], dtype=np.int32)
+    for row in range(rows.shape[0]):
+        costs[:] = norms
+        add_products(rows[row], columns, costs)
+        least_of_groups(costs, minima)
+        kept[:] = np.inf
+        for group in range(minima.size):
+            if minima[group] < kept[-1]:
+                insert(kept, groups, minima[group], group)
+        bound = kept[-1]
+        kept[:] = np.inf
+        candidates[row] = 0
+        for group in range(minima.size):
+            if minima[group] <= bound:
+                for column in range(group, costs.size, minima.size):
+                    if costs[column] <= bound and costs[column] < kept[-1]:
+                        insert(kept, candidates[row], costs[column], column)
+        last[row] = kept[-1]
+
+
+@loop
+def measured(points: Any, anchors: Any, candidates: Any, indices: Any, squared: Any) -> None:
+    """The nearest of each sample's candidates by distances in float64, ties by number."""
+    for row in range(points.shape[0]):
+        squared[row] = np.inf
+        indices[row] = anchors.shape[0]
+        for place in range(candidates.shape[1]):
+            anchor = candidates[row, place]
+            cost = 0.0
+            for axis in range(points.shape[1]):
+                difference = anchors[anchor, axis] - points[row, axis]
+                cost += difference * difference
+            if cost < squared[row, -1] or (cost == squared[row, -1] and anchor < indices[row, -1]):
+                insert(squared[row], indices[row], cost, anchor)
+
+
+@loop
+def gram(offsets: Any, indices: Any, weights: Any, masses: Any, total: Any) -> None:
+    """``Qᵀ M Q`` of some rows of a CSR matrix, added to ``total``; ``masses`` may be empty: all 1."""
+    for row in range(offsets.size - 1):
+        mass = masses[row] if masses.size else 1.0
+        for first in range(offsets[row], offsets[row + 1]):
+            share = mass * weights[first]
+            target = total[indices[first]]
+            for second in range(offsets[row], offsets[row + 1]):
+                target[indices[second]] += share * weights[second]
+
+
+def padded(columns: Any, norms: Any) -> tuple[Any, Any]:
+    """Columns and norms filled up to whole groups; what is added is infinitely far."""
+    n_more = -norms.size % GROUP
+    if not n_more:
+        return columns, norms
+    return np.pad(columns, ((0, 0), (0, n_more))), np.pad(norms, (0, n_more), constant_values=np.inf)

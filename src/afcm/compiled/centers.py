@@ -1,0 +1,311 @@
+"""One look at all samples of a graph-free model on the CPU, compiled by Numba: `updates.expectation`, fused.
+
+A tile of samples is turned so that loops run along samples (SIMD), and its distances, memberships and statistics stay
+in the nearest cache: samples are read once, and the n×c matrix never reaches memory. Chunks of rows are summed in their
+order, so that the result does not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from afcm._util.threads import for_each, one_blas_thread
+from afcm.compiled.jit import machine_code
+from afcm.equations import fuzzy_c_means, paper
+from afcm.equations.paper import Statistics
+
+# Bytes of a tile's column (what is known of a tile fits the nearest caches), and rows that a thread does in one go.
+TILE_BYTES, CHUNK_ROWS = 1024, 65_536
+# The memberships' change is watched on so many samples, spread evenly, and confirmed on all before a run ends.
+WATCHED_ROWS = 8_192
+# More columns than this are left to matrix products; fewer elementary steps a look are done before Numba is loaded.
+MOST_COLUMNS, WORTH_COMPILING = 128, 30_000_000
+
+# Below these exponentials are 0.
+LEAST_64, LEAST_32 = -708.0, -87.0
+
+
+def loose(loop: Any) -> Any:
+    """Compiled with sums in any order, which SIMD needs."""
+    return machine_code(loop, {"reassoc", "contract", "nsz"})
+
+
+def strict(loop: Any) -> Any:
+    """Compiled as it stands: rounding by adding a large constant must not be simplified away."""
+    return machine_code(loop, {"contract"})
+
+
+@strict
+def exponentials_64(values: Any, bits: Any) -> None:
+    """``exp`` of numbers up to 0, in place, to two units in the last place; 0 below `LEAST_64`."""
+    scales = bits.view(np.float64)
+    for i in range(values.size):
+        scales[i] = max(values[i], LEAST_64) * 1.4426950408889634 + 6755399441055744.0  # rounds to an integer
+    for i in range(values.size):
+        count = scales[i] - 6755399441055744.0
+        rest = max(values[i], LEAST_64) - count * 0.6931471803691238 - count * 1.9082149292705877e-10
+        power = 2.08767569878681e-09 * rest + 2.505210838544172e-08
+        power = power * rest + 2.755731922398589e-07
+        power = power * rest + 2.755731922398589e-06
+        power = power * rest + 2.48015873015873e-05
+        power = power * rest + 1.984126984126984e-04
+        power = power * rest + 1.388888888888889e-03
+        power = power * rest + 8.333333333333333e-03
+        power = power * rest + 4.1666666666666664e-02
+        power = power * rest + 1.6666666666666666e-01
+        power = ((power * rest + 0.5) * rest + 1.0) * rest + 1.0
+        values[i] = power if values[i] > LEAST_64 else 0.0
+    for i in range(values.size):
+        bits[i] = (bits[i] << 52) + 4607182418800017408  # 2^count
+    for i in range(values.size):
+        values[i] *= scales[i]
+
+
+@strict
+def exponentials_32(values: Any, bits: Any) -> None:
+    """The same in single precision."""
+    scales = bits.view(np.float32)
+    least = np.float32(LEAST_32)
+    for i in range(values.size):
+        scales[i] = max(values[i], least) * np.float32(1.442695) + np.float32(12582912.0)
+    for i in range(values.size):
+        count = scales[i] - np.float32(12582912.0)
+        rest = max(values[i], least) - count * np.float32(0.693359375) + count * np.float32(2.12194440e-4)
+        power = np.float32(1.9841270e-4) * rest + np.float32(1.3888889e-3)
+        power = power * rest + np.float32(8.3333333e-3)
+        power = power * rest + np.float32(4.1666667e-2)
+        power = power * rest + np.float32(1.6666667e-1)
+        power = ((power * rest + np.float32(0.5)) * rest + np.float32(1.0)) * rest + np.float32(1.0)
+        values[i] = power if values[i] > least else np.float32(0.0)
+    for i in range(values.size):
+        bits[i] = (bits[i] << 23) + 1065353216
+    for i in range(values.size):
+        values[i] *= scales[i]
+
+
+@loose
+def turn(points: Any, reference: Any, columns: Any) -> None:
+    """A tile of samples about the reference, each column contiguous."""
+    for i in range(points.shape[0]):
+        for k in range(points.shape[1]):
+            columns[k, i] = points[i, k] - reference[k]
+
+
+@loose
+def measure(columns: Any, target: Any, costs: Any) -> None:
+    """Squared distances of a tile to one centre (from differences: no digits cancel)."""
+    n_columns, size = target.size, costs.size
+    costs[:] = 0
+    whole = n_columns - n_columns % 4
+    for k in range(0, whole, 4):
+        a, b, c, d = columns[k], columns[k + 1], columns[k + 2], columns[k + 3]
+        p, q, r, s = target[k], target[k + 1], target[k + 2], target[k + 3]
+        for i in range(size):
+            costs[i] += (a[i] - p) ** 2 + (b[i] - q) ** 2 + (c[i] - r) ** 2 + (d[i] - s) ** 2
+    for k in range(whole, n_columns):
+        a, p = columns[k], target[k]
+        for i in range(size):
+            costs[i] += (a[i] - p) ** 2
+
+
+@loose
+def moments_of(columns: Any, shares: Any, moments: Any) -> None:
+    """Add ``Σ_i share_i x_i`` of a tile."""
+    n_columns, size = moments.size, shares.size
+    zero = shares.dtype.type(0)
+    whole = n_columns - n_columns % 4
+    for k in range(0, whole, 4):
+        a, b, c, d = columns[k], columns[k + 1], columns[k + 2], columns[k + 3]
+        p, q, r, s = zero, zero, zero, zero
+        for i in range(size):
+            p += shares[i] * a[i]
+            q += shares[i] * b[i]
+            r += shares[i] * c[i]
+            s += shares[i] * d[i]
+        moments[k] += p
+        moments[k + 1] += q
+        moments[k + 2] += r
+        moments[k + 3] += s
+    for k in range(whole, n_columns):
+        a, p = columns[k], zero
+        for i in range(size):
+            p += shares[i] * a[i]
+        moments[k] += p
+
+
+@loose
+def soften(costs: Any, precision: Any, lowest: Any, degrees: Any, spread: Any, bits: Any) -> None:  # noqa: PLR0917
+    """op3 for a tile: memberships, and the sums they were divided by."""
+    spread[:] = 0
+    for j in range(costs.shape[0]):
+        row = degrees[j]
+        for i in range(lowest.size):
+            row[i] = precision * (lowest[i] - costs[j, i])
+        if row.itemsize == 8:
+            exponentials_64(row, bits.view(np.int64))
+        else:
+            exponentials_32(row, bits.view(np.int32))
+        for i in range(lowest.size):
+            spread[i] += row[i]
+    for j in range(costs.shape[0]):
+        for i in range(lowest.size):
+            degrees[j, i] /= spread[i]
+
+
+@loose
+def sharpen(costs: Any, lowest: Any, degrees: Any, spread: Any) -> None:
+    """FCM's memberships with m = 2 for a tile; centres at distance 0 share a sample equally."""
+    spread[:] = 0
+    for j in range(costs.shape[0]):
+        for i in range(lowest.size):
+            cost = costs[j, i]
+            degrees[j, i] = lowest[i] / cost if lowest[i] > 0 else cost == 0
+            spread[i] += degrees[j, i]
+    for j in range(costs.shape[0]):
+        for i in range(lowest.size):
+            degrees[j, i] /= spread[i]
+
+
+@strict
+def sum_of_logs(values: Any) -> float:
+    """``Σ log`` of numbers from 1 to a few thousand: logarithms of products."""
+    total, product = 0.0, 1.0
+    for i in range(values.size):
+        product *= values[i]
+        if i % 64 == 63:
+            total += math.log(product)
+            product = 1.0
+    return total + math.log(product)
+
+
+@loose
+def look(  # noqa: PLR0917
+    points: Any, masses: Any, centers: Any, reference: Any, precision: Any, fuzzy: bool, totals: Any, moments: Any
+) -> tuple[float, float]:
+    """Add the totals and moments (about the reference) of some samples; returns their scatter and free energy."""
+    n_clusters, n_columns = centers.shape
+    targets, tile = centers - reference, TILE_BYTES // points.itemsize
+    columns = np.empty((n_columns, tile), points.dtype)
+    costs, degrees = np.empty((n_clusters, tile), points.dtype), np.empty((n_clusters, tile), points.dtype)
+    lowest, spread, bits = np.empty(tile, points.dtype), np.empty(tile, points.dtype), np.empty(tile, np.int64)
+    scatter, energy = 0.0, 0.0
+    for start in range(0, points.shape[0], tile):
+        size = min(tile, points.shape[0] - start)
+        turn(points[start : start + size], reference, columns)
+        near, sums = lowest[:size], spread[:size]
+        for j in range(n_clusters):
+            measure(columns, targets[j], costs[j, :size])
+            for i in range(size):
+                near[i] = costs[j, i] if j == 0 else min(near[i], costs[j, i])
+        if fuzzy:
+            sharpen(costs, near, degrees, sums)
+        else:
+            soften(costs, precision, near, degrees, sums, bits)
+            energy += energy_of(near, sums, precision, masses[start : start + size])
+        for j in range(n_clusters):
+            shares = degrees[j, :size]
+            scatter += weigh(shares, costs[j], masses[start : start + size], fuzzy, totals[j : j + 1])
+            moments_of(columns, shares, moments[j])
+    return scatter, energy
+
+
+@loose
+def weigh(degrees: Any, costs: Any, masses: Any, fuzzy: bool, total: Any) -> float:
+    """Memberships of a cluster become shares (u or u², times the mass) in place; adds them up, returns the scatter."""
+    count = degrees.dtype.type(0)  # in the samples' own precision
+    scatter = count
+    if fuzzy:
+        for i in range(degrees.size):
+            degrees[i] *= degrees[i]
+    if masses.size:
+        for i in range(degrees.size):
+            degrees[i] *= masses[i]
+    for i in range(degrees.size):
+        count += degrees[i]
+        scatter += degrees[i] * costs[i]
+    total[0] += count
+    return scatter
+
+
+@loose
+def energy_of(lowest: Any, spread: Any, precision: Any, masses: Any) -> float:
+    """``Σ_i m_i (γ min_j d²_ij − log Σ_j exp(…))`` of a tile."""
+    energy = 0.0
+    if masses.size:
+        for i in range(lowest.size):
+            energy += masses[i] * (precision * lowest[i] - math.log(spread[i]))
+        return energy
+    for i in range(lowest.size):
+        energy += precision * lowest[i]
+    return energy - sum_of_logs(spread)
+
+
+@dataclass(frozen=True)
+class CompiledLook:
+    """Statistics at centres (and γ), and how far memberships moved; ``fuzzy``: FCM with m = 2."""
+
+    points: Any
+    masses: Any
+    fuzzy: bool = False
+    _last: list[Any] = field(default_factory=list, init=False, repr=False, compare=False)  # centres, their memberships
+
+    partial: ClassVar[bool] = True  # the change is that of the watched samples
+
+    def fits(self, points: Any, n_clusters: int) -> bool:
+        """Is there enough to do, and not so much for each sample that matrix products are faster?"""
+        return points.shape[1] <= MOST_COLUMNS and points.size * n_clusters >= WORTH_COMPILING
+
+    def reaches(self, centers: Any) -> bool:
+        """Any centres will do."""
+        return True
+
+    def __call__(self, centers: Any, precision: Any, before: Any = None) -> tuple[Statistics, float]:
+        """One look at all samples; and the change of the watched ones' memberships, from the centres and γ before."""
+        with one_blas_thread():  # its idle threads spin beside ours
+            change = math.inf if before is None else self._watched_change(centers, precision, *before)
+            return self.statistics(centers, precision), change
+
+    def statistics(self, centers: Any, precision: Any) -> Statistics:
+        """On all cores."""
+        dtype = self.points.dtype
+        centers = np.ascontiguousarray(centers, dtype=dtype)
+        reference, gamma = centers.mean(axis=0), dtype.type(1.0 if precision is None else precision)
+        cuts = range(0, self.points.shape[0], CHUNK_ROWS)
+        totals, moments = np.zeros((len(cuts), len(centers))), np.zeros((len(cuts), *centers.shape))
+        sums = np.zeros((len(cuts), 2))
+
+        def work(number: int) -> None:
+            rows = slice(cuts[number], cuts[number] + CHUNK_ROWS)
+            masses = np.empty(0, dtype=dtype) if self.masses is None else self.masses[rows]
+            chunk = np.ascontiguousarray(self.points[rows])
+            sums[number] = look(chunk, masses, centers, reference, gamma, self.fuzzy, totals[number], moments[number])
+
+        for_each(work, range(len(cuts)))
+        total, moved = totals.sum(axis=0), moments.sum(axis=0)
+        about = moved - total[:, None] * (centers.astype(np.float64) - reference)
+        scatter, energy = sums.sum(axis=0)
+        return Statistics(total.astype(dtype), about.astype(dtype), scatter, energy)
+
+    @cached_property
+    def watched(self) -> Any:
+        """Samples spread evenly over all that have a weight."""
+        if self.masses is None:
+            return np.ascontiguousarray(self.points[:: max(self.points.shape[0] // WATCHED_ROWS, 1)])
+        present = np.flatnonzero(self.masses)
+        return self.points[present[:: max(present.size // WATCHED_ROWS, 1)]]
+
+    def _watched_change(self, centers: Any, precision: Any, old_centers: Any, old_precision: Any) -> float:
+        known = self._last and self._last[0] is old_centers
+        old = self._last[1] if known else self._memberships(old_centers, old_precision)
+        new = self._memberships(centers, precision)
+        self._last[:] = [centers, new]
+        return float(np.abs(new - old).max())
+
+    def _memberships(self, centers: Any, precision: Any) -> Any:
+        costs = paper.squared_distances(self.watched, centers)
+        return fuzzy_c_means.fuzzy_memberships(costs, 2.0) if self.fuzzy else paper.memberships(costs, precision)

@@ -1,0 +1,44 @@
+"""Which compiled pass over all samples fits these arrays: Numba loops on the CPU, a Triton kernel on a GPU, or none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from afcm._util.optional import usable
+from afcm.arrays import is_chunked, is_tensor
+
+# Numbers in X from which on it may pay to load Numba.
+WORTH_FUSING = 1_000_000
+
+
+def fused_look(points: Any, masses: Any, *, fuzzy: bool = False) -> Any:
+    """A compiled pass (`centers.CompiledLook`, `cuda_centers.FusedLook`), or None where the blocked one is as good."""
+    if is_chunked(points):
+        return None
+    if is_tensor(points):
+        return cuda_look(points, masses, fuzzy)
+    if points.dtype not in (np.float32, np.float64) or points.size < WORTH_FUSING or not usable("numba", "fast"):
+        return None
+    from afcm.compiled import centers
+
+    return centers.CompiledLook(points, masses, fuzzy)
+
+
+def cuda_look(points: Any, masses: Any, fuzzy: bool) -> Any:
+    """The kernel for tensors on a GPU where Triton is installed."""
+    if not (points.is_cuda and has_triton()):
+        return None
+    from afcm.compiled import cuda_centers
+
+    return cuda_centers.FusedLook(points, masses, fuzzy)
+
+
+def has_triton() -> bool:
+    """Can kernels be compiled?"""
+    try:
+        import triton  # type: ignore[import-not-found]  # noqa: F401
+    except ImportError:
+        return False
+    return True

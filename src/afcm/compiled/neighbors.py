@@ -1,0 +1,154 @@
+# ruff: noqa: PLR0917 (loops take many arguments)
+"""The loops of `afcm.neighbors.approximate`, compiled by Numba.
+
+A row's list is written by whoever holds its cell (or its share of the rows), and by nobody else meanwhile, in an order
+that is given: lists do not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from afcm.compiled.jit import machine_code
+
+# Distances are compared with a list's last in groups of so many (two SIMD registers), and a larger cell is cut.
+GROUP, MOST_MEMBERS = 16, 1024
+
+# Coordinates end here, so that their squares do not overflow in float32.
+FARTHEST = 1e15
+
+
+def loop(function: Any) -> Any:
+    """Compiled with sums and minima in any order, which SIMD needs; there are no NaNs."""
+    return machine_code(function, {"reassoc", "contract", "nsz", "nnan"})
+
+
+@loop
+def insert(numbers: Any, squared: Any, number: int, cost: Any) -> None:
+    """Put a sample into a list that is sorted by distance, unless it is there; the last falls out."""
+    last = numbers.size - 1
+    for place in range(last + 1):
+        if numbers[place] == number:
+            return
+    place = last
+    while place > 0 and squared[place - 1] > cost:
+        squared[place], numbers[place] = squared[place - 1], numbers[place - 1]
+        place -= 1
+    squared[place], numbers[place] = cost, number
+
+
+@loop
+def framed(points: Any, numbers: Any, origin: Any, scale: float, values: Any) -> None:
+    """Some samples about an origin, scaled, as float32."""
+    for row in range(numbers.size):
+        sample = points[numbers[row]]
+        for axis in range(origin.size):
+            values[row, axis] = min(max((sample[axis] - origin[axis]) * scale, -FARTHEST), FARTHEST)
+
+
+@loop
+def turned(points: Any, members: Any, scale: float, columns: Any, width: int) -> None:
+    """Members of a cell as float32 columns about the first of them; what is beyond the last is far away."""
+    origin = points[members[0]]
+    for column in range(members.size):
+        row = points[members[column]]
+        for axis in range(origin.size):
+            columns[axis, column] = min(max((row[axis] - origin[axis]) * scale, -FARTHEST), FARTHEST)
+    columns[: origin.size, members.size : width] = np.float32(2 * FARTHEST)
+
+
+@loop
+def distances_to(columns: Any, own: int, costs: Any) -> None:
+    """Squared distances of all members to one of them (from differences: no digits cancel)."""
+    n_axes, size = columns.shape[0], costs.size
+    costs[:] = np.float32(0)
+    whole = n_axes - n_axes % 4
+    for axis in range(0, whole, 4):
+        a, b, c, d = columns[axis], columns[axis + 1], columns[axis + 2], columns[axis + 3]
+        p, q, r, s = a[own], b[own], c[own], d[own]
+        for i in range(size):
+            costs[i] += (a[i] - p) ** 2 + (b[i] - q) ** 2 + (c[i] - r) ** 2 + (d[i] - s) ** 2
+    for axis in range(whole, n_axes):
+        a = columns[axis]
+        p = a[own]
+        for i in range(size):
+            costs[i] += (a[i] - p) ** 2
+
+
+@loop
+def nearest_of(costs: Any, minima: Any) -> None:
+    """The smallest of each group."""
+    for group in range(minima.size):
+        least = costs[group * GROUP]
+        for place in range(group * GROUP + 1, (group + 1) * GROUP):
+            least = min(least, costs[place])
+        minima[group] = least
+
+
+@loop
+def join(points: Any, members: Any, scale: float, lists: Any, squared: Any, room: Any) -> None:
+    """All members of a cell meet: each one's list takes in those that are nearer than its last."""
+    columns, costs, minima = room
+    last = lists.shape[1] - 1
+    n_groups = (members.size + GROUP - 1) // GROUP
+    width = n_groups * GROUP
+    turned(points, members, scale, columns, width)
+    for own in range(members.size):
+        row = members[own]
+        distances_to(columns, own, costs[:width])
+        costs[own] = np.inf
+        nearest_of(costs, minima[:n_groups])
+        for group in range(n_groups):
+            if minima[group] < squared[row, last]:
+                for place in range(group * GROUP, min((group + 1) * GROUP, members.size)):
+                    if costs[place] < squared[row, last]:
+                        insert(lists[row], squared[row], members[place], costs[place])
+
+
+@loop
+def join_cells(points: Any, order: Any, offsets: Any, scale: float, lists: Any, squared: Any) -> None:
+    """`join` for consecutive cells."""
+    columns = np.empty((points.shape[1], MOST_MEMBERS + GROUP), np.float32)
+    costs, minima = np.empty(MOST_MEMBERS + GROUP, np.float32), np.empty(MOST_MEMBERS // GROUP + 1, np.float32)
+    for cell in range(offsets.size - 1):
+        for first in range(offsets[cell], offsets[cell + 1], MOST_MEMBERS):
+            end = min(first + MOST_MEMBERS, offsets[cell + 1])
+            join(points, order[first:end], scale, lists, squared, (columns, costs, minima))
+
+
+@loop
+def descend(points: Any, rows: Any, scale: float, before: Any, lists: Any, squared: Any) -> None:
+    """The lists of some rows take in neighbours of neighbours, as they were ``before``."""
+    last, zero = lists.shape[1] - 1, np.float32(0)
+    for row in rows:
+        own = points[row]
+        for through in before[row]:
+            if through < 0:
+                continue
+            for number in before[through]:
+                if number < 0 or number == row:
+                    continue
+                other, cost = points[number], zero
+                for axis in range(own.size):
+                    cost += np.float32((own[axis] - other[axis]) * scale) ** 2
+                if cost < squared[row, last]:
+                    insert(lists[row], squared[row], number, cost)
+
+
+@loop
+def measured(points: Any, rows: Any, lists: Any, indices: Any, squared: Any) -> None:
+    """The lists of some rows with distances in float64, nearest first (ties by number)."""
+    for row in rows:
+        own = points[row]
+        for place in range(lists.shape[1]):
+            number, cost, slot = lists[row, place], 0.0, place
+            for axis in range(own.size if number >= 0 else 0):
+                cost += (np.float64(own[axis]) - np.float64(points[number, axis])) ** 2
+            while slot > 0 and (
+                squared[row, slot - 1] > cost or (squared[row, slot - 1] == cost and indices[row, slot - 1] > number)
+            ):
+                squared[row, slot], indices[row, slot] = squared[row, slot - 1], indices[row, slot - 1]
+                slot -= 1
+            squared[row, slot], indices[row, slot] = cost, number

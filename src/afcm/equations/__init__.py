@@ -1,0 +1,1 @@
+"""The mathematics: one pure function per equation, arrays in and arrays out."""

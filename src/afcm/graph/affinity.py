@@ -1,0 +1,118 @@
+"""Samples → neighbours → kernel → symmetric → normalised affinity, each its own function.
+
+Identical samples are one node with their mass: a hundred copies of a row are a hundred samples for the
+clusters and for the degrees, and never a hundred of its own nearest neighbours.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from array_api_compat import array_namespace, device
+
+from afcm._typing import Floats, Integers
+from afcm.arrays import backend_of, to_host
+from afcm.graph.kernels import KERNELS, neighbor_lists
+from afcm.linalg.products import parallel
+from afcm.linalg.ratios import inverse_sqrt, ratio
+from afcm.neighbors.search import Neighbors
+
+
+@dataclass(frozen=True)
+class Graph:
+    """The normalised affinity ``S = (M/D)^{1/2} W (M/D)^{1/2}`` with the degrees ``d_i = Σ_j w_ij m_j``."""
+
+    affinity: Any
+    degrees: Floats
+    masses: Floats | None = None
+
+    @property
+    def volumes(self) -> Floats:
+        """``m_i d_i``: the square of the eigenvector of S with eigenvalue 1."""
+        return self.degrees if self.masses is None else self.degrees * self.masses
+
+    @cached_property
+    def operator(self) -> Any:
+        """S, to be multiplied with."""
+        return parallel(self.affinity)
+
+    @cached_property
+    def components(self) -> tuple[int, Integers]:
+        """Number of connected components among nodes with neighbours, and each node's (−1: isolated)."""
+        count, labels = backend_of(self.affinity).components(self.affinity, self.degrees <= 0)
+        return count, labels
+
+
+def directed(weights: Floats, indices: Integers, n_nodes: int) -> Any:
+    """The sparse matrix with ``weights`` at each row's neighbours."""
+    return backend_of(weights).directed(weights, indices, n_nodes)
+
+
+def symmetrised(weights: Any) -> Any:
+    """``(W + Wᵀ) / 2``."""
+    return backend_of(weights).symmetrised(weights)
+
+
+def agreed(weights: Any) -> Any:
+    """``((√w_ij + √w_ji) / 2)²``: a similarity that only one side sees counts a quarter, not a half."""
+    backend = backend_of(weights)
+    return backend.squares(backend.symmetrised(backend.roots(weights)))
+
+
+def normalised(weights: Any, masses: Floats | None = None) -> Graph:
+    """The normalised affinity of a symmetric matrix of similarities; isolated nodes get an empty row."""
+    xp = array_namespace(weights.data)
+    ones = xp.ones(weights.shape[0], dtype=weights.data.dtype, device=device(weights.data))
+    degrees = xp.astype(weights @ (ones if masses is None else masses), xp.float64)
+    scale = inverse_sqrt(degrees)
+    if masses is not None:
+        scale = scale * xp.sqrt(masses)
+    return Graph(backend_of(weights).scaled(weights, scale), degrees, masses)
+
+
+def normalized_cut(graph: Graph, indicator: Floats) -> float:
+    """``Σ_j cut(j) / volume(j)`` of hard clusters (n×c, one 1 a row): from 0 to c, an empty cluster counts 1."""
+    xp = array_namespace(indicator)
+    scaled = indicator * xp.sqrt(graph.volumes)[:, None]
+    inside = xp.sum(scaled * (graph.operator @ scaled), axis=0)
+    return cut_shares(inside, xp.sum(scaled * scaled, axis=0))
+
+
+def cut_shares(inside: Floats, volumes: Floats) -> float:
+    """``Σ_j (1 − inside_j / volume_j)``."""
+    xp = array_namespace(inside)
+    return float(xp.sum(1 - ratio(inside, volumes, xp.zeros_like(inside))))
+
+
+def without_empty_rows(weights: Any, fallback: Integers | None = None) -> Any:
+    """Rows of similarities that are all 0 get a 1 at ``fallback``, or 1 everywhere."""
+    empty = np.flatnonzero(np.asarray(weights.sum(axis=1)).ravel() <= 0)
+    if not empty.size:
+        return weights
+    filled = sp.lil_array(weights)
+    for row in empty:
+        filled[row, slice(None) if fallback is None else fallback[row]] = 1.0
+    return sp.csr_array(filled)
+
+
+def neighbor_weights(found: Neighbors, k: int, *, kernel: str, bandwidth: float = 1.0) -> Any:
+    """Neighbours among the nodes (one more than k where there is one) → kernel: row i has i's similarities."""
+    return directed(KERNELS[kernel](neighbor_lists(found, k, bandwidth)), found.indices, found.indices.shape[0])
+
+
+def neighbor_graph(
+    found: Neighbors, k: int, *, kernel: str, bandwidth: float = 1.0, masses: Floats | None = None
+) -> Graph:
+    """Neighbours among the nodes (one more than k where there is one) → kernel → symmetric → normalised."""
+    graph = normalised(symmetrised(neighbor_weights(found, k, kernel=kernel, bandwidth=bandwidth)), masses)
+    if not graph.affinity.nnz:
+        typical = float(np.sqrt(np.median(to_host(found.squared[:, k - 1]))))
+        raise ValueError(
+            f"bandwidth={bandwidth!r} is so small against the distances in X that every similarity is 0; use about "
+            f"{typical:.3g}, or kernel='local', or scale X"
+        )
+    return graph

@@ -1,0 +1,149 @@
+"""The graph that anchors make: ``S = M^{1/2} Q Λ⁻¹ Qᵀ M^{1/2}`` with ``Λ = diag(Qᵀ M 1)``, applied and never formed.
+
+The rows of Q (n×m, sparse) are the samples' weights on their nearest anchors and sum to 1, so that all degrees of S are
+1. What S is comes from the anchors' own graph ``Qᵀ M Q`` (m×m), a sum over blocks of rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+
+from afcm._typing import Floats, Integers
+from afcm._util.optional import usable
+from afcm.graph.affinity import Graph, normalised
+from afcm.linalg.products import by_blocks, cut, parallel, sum_of
+from afcm.linalg.ratios import inverse_sqrt, ratio
+
+# Rows of Q at a time for Qᵀ M Q: adding up its blocks costs m² each.
+GRAM_ROWS = 65_536
+# Entries of Q that are multiplied before Numba is loaded, and dense parts of Qᵀ M Q held at a time.
+WORTH_COMPILING, MOST_PARTS = 2_000_000, 8
+
+
+@dataclass(frozen=True)
+class AnchorGraph:
+    """``Qᵀ M Q``: the graph of the anchors, in which two are as similar as samples they share; its degrees are Λ."""
+
+    weights: Any  # Qᵀ M Q, m×m, sparse
+
+    @classmethod
+    def of(cls, weights: Any, masses: Floats | None) -> Self:
+        """From all rows, by blocks."""
+        n_rows = weights.shape[0]
+        fast = weights.nnz >= WORTH_COMPILING and usable("numba", "fast")
+        size = max(GRAM_ROWS, -(-n_rows // MOST_PARTS)) if fast else GRAM_ROWS
+        part = dense_gram if fast else gram
+        parts = by_blocks(lambda rows: part(cut(weights, rows), own_masses(masses, rows)), n_rows, size)
+        return cls(sp.csr_array(sum_of(parts)))
+
+    @cached_property
+    def sizes(self) -> Floats:
+        """Λ: how many samples each anchor stands for."""
+        return np.asarray(self.weights.sum(axis=1)).ravel()
+
+    @cached_property
+    def graph(self) -> Graph:
+        """The anchors as nodes of mass Λ: S has the eigenvalues of ``Λ^{-1/2} Qᵀ M Q Λ^{-1/2}``, all degrees are 1."""
+        return normalised(self.density, self.sizes)
+
+    @cached_property
+    def density(self) -> Any:
+        """``Λ⁻¹ Qᵀ M Q Λ⁻¹``: the similarity of a sample of one anchor to one of another."""
+        inverse = sp.diags_array(inverse_sqrt(self.sizes) ** 2)
+        return sp.csr_array(inverse @ self.weights @ inverse)
+
+    @cached_property
+    def affinity(self) -> Floats:
+        """The normalised matrix, dense."""
+        return np.asarray(self.graph.affinity.toarray())
+
+    def scaled(self, values: Floats) -> Floats:
+        """``Λ^{-1/2} y``; an anchor of no sample gets 0."""
+        return values * inverse_sqrt(self.sizes)[:, None]
+
+    def averages(self, links: Floats) -> Floats:
+        """``Λ⁻¹ Qᵀ M U``: mean memberships of the samples an anchor stands for, m×c."""
+        return self.scaled(self.scaled(links))
+
+
+@dataclass(frozen=True)
+class AnchorAffinity:
+    """S as an operator on the samples: ``@`` and ``toarray``."""
+
+    weights: Any  # Q, n×m, CSR
+    sizes: Floats  # Λ
+    masses: Floats | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """n×n."""
+        return self.weights.shape[0], self.weights.shape[0]
+
+    def __matmul__(self, block: Floats) -> Floats:
+        roots = None if self.masses is None else np.sqrt(self.masses)[:, None]
+        image: Floats = self._rows @ self._divided(self.links(block if roots is None else roots * block))
+        return image if roots is None else roots * image
+
+    def links(self, values: Floats) -> Floats:
+        """``Qᵀ y``, m×any, by blocks."""
+        return sum_of(by_blocks(lambda rows: cut(self.weights, rows).T @ values[rows], self.shape[0]))
+
+    def means(self, values: Floats) -> Floats:
+        """``Λ⁻¹ Qᵀ M y``: means over the samples that an anchor stands for, m×any."""
+        return self._divided(self.links(values if self.masses is None else values * self.masses[:, None]))
+
+    def _divided(self, links: Floats) -> Floats:
+        sizes = self.sizes[:, None]
+        return ratio(links, sizes, np.zeros_like(links)) if (sizes <= 0).any() else links / sizes
+
+    @cached_property
+    def _rows(self) -> Any:
+        return parallel(self.weights)
+
+    def toarray(self) -> Floats:
+        """The n×n matrix, for tests."""
+        return self @ np.eye(self.shape[0])
+
+
+@dataclass(frozen=True)
+class AnchoredGraph(Graph):
+    """S as a graph of the samples; its affinity is an `AnchorAffinity`, its degrees are 1."""
+
+    @classmethod
+    def of(cls, weights: Any, shared: AnchorGraph, masses: Floats | None) -> Self:
+        """From the rows of Q and the graph of their anchors."""
+        made = cls(AnchorAffinity(weights, shared.sizes, masses), np.ones(weights.shape[0]), masses)
+        count, labels = shared.graph.components
+        made.__dict__["components"] = count, labels[weights.indices[weights.indptr[:-1]]]
+        return made
+
+    @cached_property
+    def components(self) -> tuple[int, Integers]:
+        """Those of the anchors: a sample belongs to the component of any anchor it has a weight on."""
+        weights = self.affinity.weights
+        return type(self).of(weights, AnchorGraph.of(weights, self.masses), self.masses).components
+
+
+def gram(weights: Any, masses: Floats | None) -> Any:
+    """``Qᵀ M Q`` of a block, m×m, sparse."""
+    return weights.T @ (weights if masses is None else weights.multiply(masses[:, None]))
+
+
+def dense_gram(weights: Any, masses: Floats | None) -> Floats:
+    """`gram` by compiled loops, dense."""
+    from afcm.compiled import anchors as anchor_loops
+
+    total = np.zeros((weights.shape[1], weights.shape[1]))
+    mass = np.empty(0) if masses is None else masses
+    anchor_loops.gram(weights.indptr, weights.indices, weights.data, mass, total)
+    return total
+
+
+def own_masses(masses: Floats | None, rows: slice) -> Floats | None:
+    """Those of a block."""
+    return None if masses is None else masses[rows]

@@ -1,0 +1,96 @@
+"""Anchors that stand for many samples, and the samples' weights on their nearest anchors."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+
+from afcm._typing import Floats
+
+# Steps of each 2-means.
+BISECTION_STEPS = 10
+# Rounds of k-means that move anchors to where they serve best.
+REFINING_STEPS = 10
+# Samples for each anchor from which anchors are learned.
+LEARNED_FROM = 20
+
+
+def anchors(points: Floats, n_anchors: int, random: np.random.RandomState) -> Floats:
+    """BKHK, balanced and hierarchical k-means: halve the samples until each part is worth two anchors, O(n d log m).
+
+    The parts are equally large, and the last 2-means is an ordinary one. Where ``n_anchors`` is no power of two the
+    parts are as large as the anchors they are to get, and a part worth one gives its mean.
+    """
+    if n_anchors == 1:
+        return points.mean(axis=0, keepdims=True)
+    n_left = (n_anchors + 1) // 2
+    cut = None if n_anchors == 2 else points.shape[0] * n_left // n_anchors
+    left = bisection(points, cut, random)
+    if cut is None:
+        return np.stack([points[left].mean(axis=0), points[~left].mean(axis=0)])
+    halves = ((points[left], n_left), (points[~left], n_anchors - n_left))
+    return np.concatenate([anchors(half, count, random) for half, count in halves])
+
+
+def bisection(points: Floats, cut: int | None, random: np.random.RandomState) -> NDArray[np.bool_]:
+    """2-means from two random samples: which are on the left. With ``cut`` exactly so many are."""
+    first, second = points[random.choice(points.shape[0], 2, replace=False)]
+    left = np.zeros(points.shape[0], dtype=bool)
+    for _ in range(BISECTION_STEPS):
+        following = left_of(points, first, second, cut)
+        if np.array_equal(following, left):
+            break
+        left = following
+        first, second = points[left].mean(axis=0), points[~left].mean(axis=0)
+    return left
+
+
+def left_of(points: Floats, first: Floats, second: Floats, cut: int | None) -> NDArray[np.bool_]:
+    """Nearer to ``first`` than to ``second``: by sign, or the ``cut`` clearest (neither side is ever empty)."""
+    balance = (points - (first + second) / 2) @ (second - first)  # half the difference of the squared distances
+    left = balance < 0
+    if cut is None and left.any() and not left.all():
+        return left
+    chosen = np.zeros(points.shape[0], dtype=bool)
+    chosen[np.argsort(balance, kind="stable")[: points.shape[0] // 2 if cut is None else cut]] = True
+    return chosen
+
+
+def k_means_anchors(points: Floats, n_anchors: int, random: np.random.RandomState) -> Floats:
+    """Centres of k-means."""
+    return KMeans(n_anchors, n_init=1, random_state=random).fit(points).cluster_centers_
+
+
+def random_anchors(points: Floats, n_anchors: int, random: np.random.RandomState) -> Floats:
+    """Samples drawn at random."""
+    return points[np.sort(random.choice(points.shape[0], n_anchors, replace=False))]
+
+
+METHODS: dict[str, Callable[[Floats, int, np.random.RandomState], Floats]] = {
+    "bkhk": anchors,
+    "k-means": k_means_anchors,
+    "random": random_anchors,
+}
+
+
+def refined_anchors(points: Floats, n_anchors: int, random: np.random.RandomState) -> Floats:
+    """Some rounds of k-means from those of BKHK, whose balance puts too few where samples are sparse."""
+    begin = anchors(points, n_anchors, random)
+    model = KMeans(n_anchors, init=begin, n_init=1, max_iter=REFINING_STEPS, random_state=random)
+    with warnings.catch_warnings():  # two anchors that coincide are no news here
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return np.asarray(model.fit(points).cluster_centers_)
+
+
+def learned(points: Floats, n_anchors: int, random: np.random.RandomState) -> Floats:
+    """Anchors of many samples, from at most `LEARNED_FROM` for each; as many anchors as samples are the samples."""
+    if n_anchors >= points.shape[0]:
+        return np.array(points, dtype=np.float64)
+    if points.shape[0] > LEARNED_FROM * n_anchors:
+        points = random_anchors(points, LEARNED_FROM * n_anchors, random)
+    return refined_anchors(np.asarray(points, dtype=np.float64), n_anchors, random)

@@ -1,0 +1,147 @@
+"""How many clusters a graph has: cut it where a valley between two hills is deeper than chance makes one.
+
+The samples of a part are ordered by the second eigenvector of its graph, and the cut between the first t and the rest
+is a profile over t. Within one cluster the profile is a hill; between two it has a valley. In units of a sample's mean
+degree a cut is a count, whose square root has a standard deviation of about 1/2, so that ``2(√peak − √valley)`` is a
+number of standard deviations; the deepest of about m/l independent valleys that chance alone makes in m samples reaches
+``√(2 ln(m/l))``. Deeper valleys split the part, and its pieces are looked at in the same way.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
+
+from afcm._typing import Floats, Integers
+from afcm.graph import eigenvectors
+from afcm.graph.affinity import normalised
+
+# The order along the second eigenvector needs a few digits of it (radians).
+ANGLE = 1e-3
+
+
+class Valley(NamedTuple):
+    """The deepest valley of a part."""
+
+    depth: float  # 2(√peak − √valley), in standard deviations; infinite between components
+    needed: float  # what chance reaches
+    sizes: tuple[float, float]  # samples on either side
+
+    @property
+    def deep(self) -> bool:
+        """Deeper than chance."""
+        return self.depth > self.needed
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The pieces of a graph, the valleys between them, and the deepest that was left in each piece."""
+
+    labels: Integers  # of the nodes, from 0; −1 for scattered ones
+    between: tuple[Valley, ...]
+    within: tuple[Valley, ...]
+
+    @property
+    def count(self) -> int:
+        """Number of pieces."""
+        return int(self.labels.max(initial=-1)) + 1
+
+    @property
+    def deepest_within(self) -> float:
+        """How near any piece is to being split: the depth of its deepest valley as a share of what chance reaches."""
+        return max((valley.depth / valley.needed for valley in self.within), default=0.0)
+
+
+def parts(weights: Any, masses: Floats | None, least: int) -> Parts:
+    """Split a symmetric graph at valleys that are deeper than chance; no piece has less than ``least`` samples.
+
+    Parameters
+    ----------
+    weights : sparse array (n, n)
+        Symmetric similarities.
+    masses : array (n,) or None
+        How many samples each node stands for.
+    least : int
+        Components with fewer samples are scattered ones and no piece.
+    """
+    mass = np.ones(weights.shape[0]) if masses is None else masses
+    counted = with_masses(weights, mass)
+    unit = float(counted.sum() / mass.sum())
+    labels = np.full(mass.size, -1)
+    between: list[Valley] = []
+    within: list[Valley] = []
+    todo = _components(counted, np.arange(mass.size), mass, least)
+    between += [Valley(math.inf, 0.0, (float(mass[part].sum()), 0.0)) for part in todo[1:]]
+    n_done = 0
+    while todo:
+        nodes = todo.pop()
+        pieces, valley = _split(counted, nodes, mass, least, unit)
+        if valley is not None:
+            (between if valley.deep else within).append(valley)
+        if valley is not None and valley.deep:
+            todo += [part for piece in pieces for part in _components(counted, piece, mass, least)]
+        else:
+            labels[nodes] = n_done
+            n_done += 1
+    return Parts(labels, tuple(between), tuple(within))
+
+
+def with_masses(weights: Any, mass: Floats) -> Any:
+    """``m_i w_ij m_j``: the edges between all samples that two nodes stand for."""
+    scaled = sp.csr_array(weights, dtype=np.float64, copy=True)
+    scaled.data *= np.repeat(mass, np.diff(scaled.indptr)) * mass[scaled.indices]
+    return scaled
+
+
+def _components(counted: Any, nodes: Integers, mass: Floats, least: int) -> list[Integers]:
+    """Connected pieces of at least ``least`` samples."""
+    n_found, labels = connected_components(counted[nodes][:, nodes], directed=False)
+    sizes = np.bincount(labels, weights=mass[nodes], minlength=n_found)
+    return [nodes[labels == j] for j in np.flatnonzero(sizes >= least)]
+
+
+def _split(
+    counted: Any, nodes: Integers, mass: Floats, least: int, unit: float
+) -> tuple[list[Integers], Valley | None]:
+    """The two sides of the deepest valley of a connected part; nothing if it is too small for two pieces."""
+    size = float(mass[nodes].sum())
+    if size < 2 * least or nodes.size < 4:
+        return [], None
+    own = counted[nodes][:, nodes]
+    order = along(own)
+    profile = cut_profile(own, order)
+    passed = np.cumsum(mass[nodes][order])[:-1]
+    depths = np.where((passed >= least) & (passed <= size - least), valley_depths(profile / unit), 0.0)
+    deepest = int(np.argmax(depths))
+    sizes = (float(passed[deepest]), size - float(passed[deepest]))
+    valley = Valley(float(depths[deepest]), math.sqrt(2 * math.log(max(size / least, 2))), sizes)
+    return [nodes[order[: deepest + 1]], nodes[order[deepest + 1 :]]], valley
+
+
+def along(weights: Any) -> Integers:
+    """Nodes in the order of the random walk's second eigenvector."""
+    graph = normalised(weights)
+    second = eigenvectors.leading(graph, 2, ANGLE).vectors[:, 1]
+    return np.argsort(second / np.sqrt(graph.degrees), kind="stable")
+
+
+def cut_profile(weights: Any, order: Integers) -> Floats:
+    """``cut(t) = Σ w_ij`` over pairs with i among the first t of the order and j not, for t = 1 … n − 1."""
+    n = order.size
+    place = np.empty(n, dtype=np.intp)
+    place[order] = np.arange(n)
+    edges = sp.triu(weights, 1).tocoo()
+    ends = np.sort([place[edges.row], place[edges.col]], axis=0)
+    steps = np.bincount(ends[0], edges.data, n) - np.bincount(ends[1], edges.data, n)
+    return np.maximum(np.cumsum(steps)[: n - 1], 0)
+
+
+def valley_depths(profile: Floats) -> Floats:
+    """``2(√peak − √cut)`` everywhere, the peak being the lower of the highest cuts on either side."""
+    left, right = np.maximum.accumulate(profile), np.maximum.accumulate(profile[::-1])[::-1]
+    return 2 * (np.sqrt(np.minimum(left, right)) - np.sqrt(profile))

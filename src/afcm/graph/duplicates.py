@@ -1,0 +1,80 @@
+"""Identical samples become one node of the graph, with their number as its mass."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from afcm._typing import Floats, Integers
+from afcm.arrays import backend_of, is_tensor, like, to_host
+
+
+class Distinct(NamedTuple):
+    """The different rows of a table: which to keep, how many samples each stands for, and which row each sample is."""
+
+    rows: Integers
+    masses: Floats | None
+    inverse: Integers | slice
+
+
+def distinct(points: Any, sample_weight: Floats | None = None, *, merge: bool = True) -> Distinct:
+    """Identical rows become one with their total weight; rows of weight 0 disappear.
+
+    With duplicates or weights the rows come in an order that depends on their contents alone, so that repeating a
+    sample and doubling its weight give the same problem to the last bit. Without either nothing is moved.
+    """
+    n = points.shape[0]
+    everything = Distinct(np.arange(n), None, slice(None))
+    if not merge and sample_weight is None:
+        return everything
+    if is_tensor(points):
+        if sample_weight is None and not backend_of(points).any_equal_rows(points):
+            return everything
+        found = distinct(to_host(points), sample_weight, merge=merge)  # duplicates are sorted out on the host
+        return found._replace(masses=like(found.masses, points))
+    first, inverse = _first_of_equals(points) if merge else (np.arange(n), np.arange(n))
+    if sample_weight is None and first.size == n:
+        return everything
+    weights = np.ones(n) if sample_weight is None else sample_weight
+    masses = np.bincount(inverse, weights=weights, minlength=first.size).astype(np.float64)
+    kept = masses > 0
+    renumbered = np.where(kept, np.cumsum(kept) - 1, -1)
+    return Distinct(first[kept], masses[kept], renumbered[inverse])
+
+
+def _first_of_equals(points: Any) -> tuple[Integers, Integers]:
+    """The first of each group of equal rows, ordered by content, and the group of each row."""
+    if sp.issparse(points):
+        points = _rows_as_objects(points)
+        _, first, inverse = np.unique(points, return_index=True, return_inverse=True)
+        return first, inverse
+    keys = row_keys(points)
+    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    if np.array_equal(points[first[inverse]], points):  # no two different rows share a key
+        return first, inverse
+    _, first, inverse = np.unique(points + 0.0, axis=0, return_index=True, return_inverse=True)
+    return first, inverse.ravel()
+
+
+def row_keys(points: Floats) -> NDArray[np.uint64]:
+    """A 64-bit number per row, the same for equal rows: integer arithmetic on the bits, so it is exact."""
+    bits = np.ascontiguousarray(points + 0.0).view(f"u{points.dtype.itemsize}")  # −0.0 + 0.0 is 0.0
+    odd = np.random.default_rng(0).integers(1, 2**63, size=bits.shape[1], dtype=np.uint64) * 2 + 1
+    keys = np.zeros(bits.shape[0], dtype=np.uint64)
+    for column, factor in zip(bits.T, odd, strict=True):
+        mixed = (column.astype(np.uint64) ^ factor) * factor
+        keys = (keys ^ mixed ^ (mixed >> np.uint64(29))) * np.uint64(0x9E3779B97F4A7C15)
+    return keys
+
+
+def _rows_as_objects(matrix: Any) -> NDArray[np.object_]:
+    rows = sp.csr_array(matrix, copy=True)
+    rows.sum_duplicates()
+    rows.eliminate_zeros()
+    spans = zip(rows.indptr[:-1], rows.indptr[1:], strict=True)
+    out = np.empty(rows.shape[0], dtype=object)
+    out[:] = [rows.indices[a:b].tobytes() + rows.data[a:b].tobytes() for a, b in spans]
+    return out

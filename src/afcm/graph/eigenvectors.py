@@ -1,0 +1,60 @@
+"""Leading eigenvectors of a graph, to start from and to look at."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from array_api_compat import array_namespace, device
+
+from afcm._typing import Floats, Integers
+from afcm.arrays import like
+from afcm.graph.affinity import Graph
+from afcm.linalg import eigensolver
+from afcm.linalg.operator import Eigenpairs, GraphPlusLowRank
+
+# The start needs the right subspace, not its last digits (radians).
+START_ANGLE = 1e-2
+
+
+def indicator(labels: Any, n_groups: int) -> Any:
+    """1 at each label (n×g); a negative label counts from the end."""
+    xp = array_namespace(labels)
+    return xp.eye(n_groups, dtype=xp.float64, device=device(labels))[labels]
+
+
+def leading(
+    graph: Graph,
+    n_wanted: int,
+    angle_tol: float = START_ANGLE,
+    *,
+    dense: eigensolver.DenseSolver | None = None,
+    hint: Floats | None = None,
+    max_steps: int = 2000,
+) -> Eigenpairs:
+    """The leading eigenvectors of S; by default accurate enough to start from."""
+    operator, block = GraphPlusLowRank(graph.operator), search_block(graph, n_wanted, hint)
+    return eigensolver.leading_eigenvectors(
+        operator, block, n_wanted, angle_tol=angle_tol, max_steps=max_steps, dense=dense
+    )
+
+
+def search_block(graph: Graph, n_clusters: int, hint: Floats | None = None) -> Floats:
+    """Where a first eigen-solve searches: the known null vectors, a hint, then directions from a seed of their own."""
+    n_components, labels = graph.components
+    xp = array_namespace(labels)
+    known = null_space(graph, labels, n_components).vectors[:, :n_clusters]
+    width = n_clusters + eigensolver.n_guards(n_clusters)
+    if hint is not None:
+        known = xp.concat([known, hint], axis=1)[:, :width]
+    drawn = np.random.RandomState(0).standard_normal((labels.shape[0], width - known.shape[1]))
+    return xp.concat([known, like(drawn, labels)], axis=1)
+
+
+def null_space(graph: Graph, labels: Integers, n_groups: int) -> Eigenpairs:
+    """``(M D)^{1/2} 1`` on each group of components: eigenvectors of S with eigenvalue 1, exactly."""
+    xp = array_namespace(labels)
+    groups = indicator(labels, n_groups) * xp.sqrt(graph.volumes)[:, None]
+    groups[labels < 0] = 0
+    vectors = groups / xp.linalg.vector_norm(groups, axis=0)
+    return Eigenpairs(vectors, np.ones(n_groups), vectors, 0.0, 0.0, 0, True)

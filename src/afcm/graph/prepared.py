@@ -1,0 +1,152 @@
+"""What fits on the same samples share: nodes, graph, its leading eigenvectors; and how the graph is made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from afcm import arrays
+from afcm._util import progress
+from afcm.fitting import starts
+from afcm.graph import counting, sharpening
+from afcm.graph.affinity import Graph, neighbor_graph, normalised
+from afcm.graph.duplicates import Distinct
+from afcm.graph.eigenvectors import START_ANGLE, leading
+from afcm.graph.similarity import GivenSimilarity, NeighborSimilarity, agreed_weights, natural_neighbors, searched
+from afcm.linalg.eigenbasis import LearningSolver
+from afcm.linalg.operator import Eigenpairs
+from afcm.neighbors.search import Neighbors
+
+# Clusters are counted in a graph with this many times the neighbours that four clusters would have: a valley of the cut
+# is then an average over enough edges to be told from chance (docs/label-free.md).
+COUNTING, COUNTING_CLUSTERS = 2, 4
+# No cluster that is counted has fewer samples than this.
+FEWEST_SAMPLES = 5
+
+
+@dataclass(frozen=True)
+class PreparedGraph:
+    """The graph of some samples, made by `AFCM.prepare`, for any number of `AFCM.fit_prepared`.
+
+    Attributes
+    ----------
+    samples : array
+        X as it was validated.
+    nodes : Distinct
+        Which samples are nodes of the graph, with which masses.
+    points : array or None
+        The samples that are nodes; None for a precomputed affinity.
+    similarity : object
+        Similarities of new samples to the nodes.
+    graph : Graph
+    base : Graph
+        The graph before it was sharpened; else the same.
+    hint : array or None
+        Where to search for eigenvectors of the graph.
+    parts : Parts or None
+        What was found when clusters were counted.
+    recall : float
+        The share of the true neighbours in the graph (1 unless the search was approximate, then estimated).
+    features : dict
+        ``n_features_in_`` and ``feature_names_in_`` of X.
+    to_host : bool
+        X came as a NumPy array and was put on a device: so results go back.
+    """
+
+    samples: Any
+    nodes: Distinct
+    points: Any
+    similarity: Any
+    graph: Graph
+    base: Graph
+    hint: Any = None
+    parts: counting.Parts | None = None
+    recall: float = 1.0
+    features: dict[str, Any] = field(default_factory=dict)
+    to_host: bool = False
+    dense: LearningSolver = field(default_factory=LearningSolver, repr=False)
+    _solved: dict[tuple[int, float], Eigenpairs] = field(default_factory=dict, repr=False)
+
+    @property
+    def n_samples(self) -> float:
+        """Counted with their masses."""
+        return float(self.graph.degrees.shape[0] if self.graph.masses is None else self.graph.masses.sum())
+
+    def eigenvectors(self, n_wanted: int, angle_tol: float = START_ANGLE) -> Eigenpairs:
+        """Leading eigenvectors of S, solved for once; by default accurate enough to start from."""
+        key = (n_wanted, angle_tol)
+        if key not in self._solved:
+            progress.begin("solving for eigenvectors")
+            self._solved[key] = leading(self.graph, n_wanted, angle_tol, dense=self.dense, hint=self.hint)
+        return self._solved[key]
+
+    def spectral_start(
+        self, n_clusters: int, random: np.random.RandomState, n_runs: int = starts.KMEANS_RESTARTS
+    ) -> tuple[Eigenpairs, Any]:
+        """`starts.spectral_start` from the shared eigenvectors."""
+        return starts.spectral_start(
+            self.graph, n_clusters, self.points, random, solve=self.eigenvectors, n_runs=n_runs
+        )
+
+    def name_features(self, estimator: Any) -> None:
+        """Tell an estimator what X it was fitted on."""
+        for name, value in self.features.items():
+            setattr(estimator, name, value)
+
+    def learn_basis(self) -> None:
+        """All eigenvectors of S now, if the graph is small: worth it before dozens of fits."""
+        self.dense.learn(self.graph.operator)
+
+
+@dataclass(frozen=True)
+class GraphSetting:
+    """How a graph is made: None where the data decide."""
+
+    n_clusters: int | None
+    n_neighbors: int | None
+    kernel: str
+    bandwidth: float
+    search: str = "exact"
+
+    def from_points(self, X: Any, nodes: Distinct) -> PreparedGraph:
+        """The graph of the nearest neighbours among different samples."""
+        points = X if nodes.masses is None else arrays.rows(X, nodes.rows)
+        counted = None if self.n_clusters is not None else count_neighbors(points, self.search)
+        parts = None if counted is None else counted_parts(*counted, nodes.masses)
+        n_clusters = self.n_clusters or max(parts.count if parts else 1, 1)
+        wanted = self.n_neighbors or natural_neighbors(points.shape[0], n_clusters)
+        k = min(wanted, points.shape[0] - 1)
+        found = counted[0] if counted and counted[1] >= k else searched(points, k, self.search)[0]
+        base, (graph, hint) = self._graphs(found, k, n_clusters, nodes.masses)
+        kernel = "adaptive" if self.kernel == "sharpened" else self.kernel
+        similarity = NeighborSimilarity.among(points, found, k, kernel, self.bandwidth)
+        return PreparedGraph(X, nodes, points, similarity, graph, base, hint, parts, found.recall)
+
+    def _graphs(self, found: Neighbors, k: int, n_clusters: int, masses: Any) -> tuple[Graph, sharpening.Sharpened]:
+        found = found.first(k + 1)
+        if self.kernel != "sharpened":
+            graph = neighbor_graph(found, k, kernel=self.kernel, bandwidth=self.bandwidth, masses=masses)
+            return graph, sharpening.Sharpened(graph)
+        weights = agreed_weights(found, k)
+        base = normalised(weights, masses)
+        return base, sharpening.sharpened(base, weights, n_clusters, k)
+
+    def from_similarities(self, similarities: Any, nodes: Distinct) -> PreparedGraph:
+        """A given graph."""
+        weights = similarities[nodes.rows][:, nodes.rows]
+        graph = normalised(weights, nodes.masses)
+        parts = None if self.n_clusters is not None else counting.parts(weights, nodes.masses, FEWEST_SAMPLES)
+        return PreparedGraph(similarities, nodes, None, GivenSimilarity(nodes.rows), graph, graph, None, parts)
+
+
+def count_neighbors(points: Any, search: str = "exact") -> tuple[Neighbors, int]:
+    """The neighbours in whose graph clusters are counted."""
+    return searched(points, COUNTING * natural_neighbors(points.shape[0], COUNTING_CLUSTERS), search)
+
+
+def counted_parts(found: Neighbors, k: int, masses: Any) -> counting.Parts:
+    """The pieces of the graph of these neighbours, found on the host."""
+    weights = arrays.to_host(agreed_weights(found, k))
+    return counting.parts(weights, arrays.to_host(masses), max(FEWEST_SAMPLES, k // 2))

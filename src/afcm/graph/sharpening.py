@@ -1,0 +1,72 @@
+"""A graph that has looked at itself: edges whose ends its eigenvectors hold together keep their weight, others fade.
+
+A neighbour graph has edges between clusters wherever clusters touch. Its leading eigenvectors are averages over the
+whole graph and know better than any single edge which side a node belongs to. One look is enough: every edge is
+multiplied by how far its ends point in the same direction in the first q eigenvectors, averaged over q from c to 2c,
+because the c-th eigenvector is often not the one that separates two of the clusters.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from array_api_compat import array_namespace
+
+from afcm._typing import Floats
+from afcm.arrays import backend_of
+from afcm.graph import eigenvectors
+from afcm.graph.affinity import Graph, normalised
+from afcm.linalg.ratios import ratio
+
+# Spaces of c to so many times c eigenvectors are looked at.
+FINEST = 2
+# The power of the cosine between the two ends of an edge.
+SHARPNESS = 4
+# An edge keeps at least this share of its weight: no edge disappears, and the components stay what they are.
+FLOOR = 0.01
+# Eigenvectors beyond the c-th lie close together and would cost most of the time; so many steps place them well enough.
+ROUGH_STEPS = 8
+
+
+class Sharpened(NamedTuple):
+    """A graph and, where it was sharpened, eigenvectors of the graph before: a good place to search for its own."""
+
+    graph: Graph
+    hint: Floats | None = None
+
+
+def sharpened(graph: Graph, weights: Any, n_clusters: int, n_neighbors: int) -> Sharpened:
+    """The graph of these symmetric weights, sharpened; itself if it has c components anyway.
+
+    k neighbours cannot tell groups of fewer than 2k nodes apart, so no more than n / 2k eigenvectors are asked.
+    """
+    most = min(FINEST * n_clusters, graph.degrees.shape[0] // (2 * n_neighbors))
+    if graph.components[0] >= n_clusters or most <= n_clusters:
+        return Sharpened(graph)
+    accurate = eigenvectors.leading(graph, n_clusters).vectors
+    vectors = eigenvectors.leading(graph, most, hint=accurate, max_steps=ROUGH_STEPS).vectors
+    backend = backend_of(weights)
+    rows, columns, data = backend.upper_edges(weights)
+    together = coherence(vectors, (rows, columns), n_clusters)
+    kept = data * (FLOOR + (1 - FLOOR) * together)
+    return Sharpened(
+        normalised(backend.from_upper_edges((rows, columns, kept), weights.shape[0]), graph.masses), vectors
+    )
+
+
+def coherence(vectors: Floats, edges: tuple[Any, Any], fewest: int) -> Floats:
+    """``mean_q max(0, cos_q)^p`` for each edge, cos_q between the first q coordinates of its two ends."""
+    rows, columns = edges
+    size, step = rows.shape[0], backend_of(vectors).BLOCK_EDGES
+    blocks = (slice(begin, begin + step) for begin in range(0, max(size, 1), step))
+    parts = [_coherence(vectors[rows[block]], vectors[columns[block]], fewest) for block in blocks]
+    return array_namespace(vectors).concat(parts)
+
+
+def _coherence(left: Floats, right: Floats, fewest: int) -> Floats:
+    xp = array_namespace(left)
+    dots = xp.cumulative_sum(left * right, axis=1)[:, fewest - 1 :]
+    lengths = xp.sqrt(xp.cumulative_sum(left**2, axis=1)[:, fewest - 1 :])
+    lengths *= xp.sqrt(xp.cumulative_sum(right**2, axis=1)[:, fewest - 1 :])
+    cosines = ratio(dots, lengths, xp.zeros_like(dots))
+    return xp.mean(xp.clip(cosines, 0.0, 1.0) ** SHARPNESS, axis=1)

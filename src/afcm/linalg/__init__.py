@@ -1,0 +1,1 @@
+"""Linear algebra for graphs: sparse plus low rank, its leading eigenvectors, parallel products."""

@@ -1,0 +1,210 @@
+"""Exact neighbours in many dimensions: float32 products, cells that can be ruled out, selection by group minima.
+
+Samples are sorted into cells (a rough k-means). For the queries of a cell the distances within it bound how far
+their neighbours can be, and cells that lie farther by the triangle inequality are never looked at: for data with
+clusters most of them. In what remains the k nearest lie in the k groups of columns with the smallest minima,
+so each distance is read once instead of sorted. Distances are taken about the cell's centre, where float32 is finest,
+and each search says from which distance on it could have missed a sample.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from afcm._typing import Floats, Integers
+
+# Distances held at a time (rows × columns).
+BLOCK_ELEMENTS = 750_000
+# Samples per cell, cells at the most, samples per cell from which cells are learned, and rounds of learning.
+CELL_SIZE, MOST_CELLS, LEARNED_FROM, ROUNDS = 512, 256, 16, 4
+# When more than this share of the samples is within reach, all are taken, from one table that all cells share.
+MOST_WORTH_COPYING = 0.5
+# Squared distances in float32 are wrong by about this share of the largest squared length at the most.
+ROUNDING = 2e-6
+# Coordinates of samples are at most 1; squares of queries beyond this overflow in float32.
+FAR = 1e15
+
+
+class Frame(NamedTuple):
+    """Samples as float32 columns about an origin."""
+
+    samples: Integers  # their numbers, rising
+    columns: Floats  # d×m: −2 (x − origin)ᵀ
+    norms: Floats  # m: ‖x − origin‖²
+    origin: Floats
+    scale: float  # brings coordinates to at most 1, so that float32 neither overflows nor vanishes
+
+    def rows(self, queries: Floats) -> Floats:
+        """Queries in this frame; one so far away that float32 ends is brought nearer, and found not to be proven."""
+        rows = (queries - self.origin) * self.scale
+        return np.clip(rows, -FAR, FAR, out=rows).astype(np.float32)
+
+
+class Found(NamedTuple):
+    """Candidates for the nearest neighbours of some queries."""
+
+    samples: Integers
+    beyond: Floats  # squared distance below which no other sample lies
+
+
+@dataclass(frozen=True)
+class Table:
+    """Samples in cells."""
+
+    points: Floats
+    order: Integers  # samples cell by cell
+    offsets: Integers  # where each cell begins, and n
+    anchors: Floats  # the cells' centres
+    radii: Floats
+
+    @classmethod
+    def of(cls, points: Floats) -> Table:
+        """Learn the cells (the answer of a search does not depend on them)."""
+        anchors = learned_anchors(points)
+        cells, distances = nearest_anchor(points, anchors)
+        order = np.argsort(cells, kind="stable")
+        radii = np.zeros(anchors.shape[0])
+        np.maximum.at(radii, cells, distances)
+        return cls(points, order, np.searchsorted(cells[order], np.arange(radii.size + 1)), anchors, radii)
+
+    def jobs(self, queries: Floats) -> list[tuple[int, Integers]]:
+        """Queries by cell; the largest first, so that threads end together."""
+        cells, _ = nearest_anchor(queries, self.anchors)
+        groups = [(cell, np.flatnonzero(cells == cell)) for cell in range(self.radii.size)]
+        return sorted((group for group in groups if group[1].size), key=lambda group: -group[1].size)
+
+    def candidates(self, cell: int, queries: Floats, own: Integers | None, count: int) -> Found:
+        """Samples with the ``count`` smallest distances to each query of a cell, in no order.
+
+        ``own`` are the queries' own numbers where they are samples themselves and must not be found.
+        """
+        frame = self.within_reach(cell, queries, count)
+        size = max(1, BLOCK_ELEMENTS // frame.samples.size)
+        parts = [
+            search(frame, queries[first : first + size], None if own is None else own[first : first + size], count)
+            for first in range(0, queries.shape[0], size)
+        ]
+        return Found(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+
+    def within_reach(self, cell: int, queries: Floats, count: int) -> Frame:
+        """All samples of cells that can hold one of the ``count`` nearest (and itself) of any query."""
+        home = self.members([cell])
+        if self.radii.size == 1 or home.size <= count:
+            return self.everything
+        frame = framed(self.points, home, self.anchors[cell])
+        reach = np.sqrt(search(frame, queries, None, count + 1).beyond + 2 * rounding(frame))
+        far = np.sqrt(squared_to(queries, self.anchors)) - reach[:, None]
+        near = np.flatnonzero(far.min(axis=0) <= self.radii * (1 + ROUNDING))
+        if (self.offsets[near + 1] - self.offsets[near]).sum() > MOST_WORTH_COPYING * self.order.size:
+            return self.everything
+        return framed(self.points, self.members(near), self.anchors[cell])
+
+    def members(self, cells: Any) -> Integers:
+        """Samples of these cells, rising."""
+        return np.sort(np.concatenate([self.order[self.offsets[c] : self.offsets[c + 1]] for c in cells]))
+
+    @cached_property
+    def everything(self) -> Frame:
+        """All samples about their mean."""
+        return framed(self.points, np.arange(self.order.size), self.points.mean(axis=0, dtype=np.float64))
+
+
+def framed(points: Floats, samples: Integers, origin: Floats) -> Frame:
+    """These samples about this origin."""
+    shifted = points[samples] - origin
+    scale = 1 / (float(np.abs(shifted).max()) or 1.0)  # all samples equal: any scale will do
+    shifted *= scale
+    columns = shifted.T.astype(np.float32, order="C")
+    norms = np.einsum("ij,ij->j", columns, columns)
+    columns *= -2
+    return Frame(samples, columns, norms, origin, scale)
+
+
+def rounding(frame: Frame) -> float:
+    """How wrong squared distances in a frame can be."""
+    return ROUNDING * float(frame.norms.max()) / frame.scale**2
+
+
+def search(frame: Frame, queries: Floats, own: Integers | None, count: int) -> Found:
+    """The ``count`` smallest distances in a frame, by group minima."""
+    rows = frame.rows(queries)
+    costs = rows @ frame.columns
+    costs += frame.norms
+    if own is not None:
+        costs[np.arange(own.size), np.searchsorted(frame.samples, own)] = np.inf
+    found = smallest_by_groups(costs, count)
+    lengths = np.einsum("ij,ij->i", rows, rows).astype(np.float64)
+    last = np.take_along_axis(costs, found, axis=1).max(axis=1)
+    beyond = np.maximum((last + lengths) / frame.scale**2 - rounding(frame), 0)
+    return Found(frame.samples[found], beyond)
+
+
+def smallest_by_groups(costs: Floats, count: int) -> Integers:
+    """Columns of the ``count`` smallest entries of each row: the groups with the smallest minima, then within them.
+
+    Group g holds columns g, g + G, g + 2G, …, so that minima run along memory; columns that fill no group are all
+    looked at. The size of a group balances the two looks.
+    """
+    n_rows, n_columns = costs.shape
+    size = int(np.clip(np.sqrt(n_columns / count), 1, 64))
+    n_groups = n_columns // size
+    if n_groups <= count:
+        return smallest(costs, count)
+    minima = costs[:, : size * n_groups].reshape(n_rows, size, n_groups).min(axis=1)
+    columns = (smallest(minima, count)[:, :, None] + n_groups * np.arange(size)).reshape(n_rows, -1)
+    rest = np.broadcast_to(np.arange(size * n_groups, n_columns), (n_rows, n_columns - size * n_groups))
+    columns = np.concatenate([columns, rest], axis=1)
+    best = smallest(np.take_along_axis(costs, columns, axis=1), count)
+    return np.take_along_axis(columns, best, axis=1)
+
+
+def smallest(values: Floats, count: int) -> Integers:
+    """Positions of the ``count`` smallest entries of each row, in no order."""
+    if count >= values.shape[1]:
+        return np.broadcast_to(np.arange(values.shape[1]), values.shape)
+    return np.argpartition(values, count - 1, axis=1)[:, :count]
+
+
+def learned_anchors(points: Floats) -> Floats:
+    """Centres of cells: a few rounds of k-means on some of the samples."""
+    n_cells = int(np.clip(points.shape[0] // CELL_SIZE, 1, MOST_CELLS))
+    chosen = np.random.default_rng(0).choice(
+        points.shape[0], min(points.shape[0], LEARNED_FROM * n_cells), replace=False
+    )
+    sample = points[chosen].astype(np.float64)
+    anchors = sample[:n_cells].copy()
+    for _ in range(ROUNDS):
+        cells, _ = nearest_anchor(sample, anchors)
+        sizes = np.bincount(cells, minlength=n_cells)
+        sums = np.zeros_like(anchors)
+        np.add.at(sums, cells, sample)
+        anchors = np.where(sizes[:, None] > 0, sums / np.maximum(sizes, 1)[:, None], anchors)
+    return anchors
+
+
+def nearest_anchor(points: Floats, anchors: Floats) -> tuple[Integers, Floats]:
+    """Each row's cell and its distance to the cell's centre."""
+    if anchors.shape[0] == 1:
+        return np.zeros(points.shape[0], dtype=np.intp), np.zeros(points.shape[0])
+    cells, distances = np.empty(points.shape[0], dtype=np.intp), np.empty(points.shape[0])
+    size = max(1, BLOCK_ELEMENTS // (8 * (anchors.shape[0] + points.shape[1])))
+    for first in range(0, points.shape[0], size):
+        rows = slice(first, first + size)
+        squared = squared_to(points[rows], anchors)
+        cells[rows] = np.argmin(squared, axis=1)
+        distances[rows] = np.sqrt(squared.min(axis=1))
+    return cells, distances
+
+
+def squared_to(points: Floats, anchors: Floats) -> Floats:
+    """Squared distances in float64, about the mean of the anchors."""
+    middle = anchors.mean(axis=0)
+    rows, targets = points - middle, anchors - middle
+    squared = rows @ (-2 * targets.T)
+    squared += np.einsum("ij,ij->i", rows, rows)[:, None]
+    squared += np.einsum("ij,ij->i", targets, targets)
+    return np.maximum(squared, 0)

@@ -1,0 +1,161 @@
+"""Nearest neighbours behind one call.
+
+Few columns: SciPy's kd-tree. Many columns: `afcm.neighbors.exact`, blocked products that skip what is out of reach, or for very
+many samples `afcm.neighbors.approximate`, which knows its recall. Sparse data: scikit-learn. Tensors: `afcm.arrays`. Candidates
+are found in float32 and their distances computed again in float64, so near-ties come out as they should.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.spatial import KDTree
+from scipy.spatial.distance import cdist
+from sklearn.neighbors import NearestNeighbors
+
+from afcm import arrays
+from afcm._typing import Floats
+from afcm._util import progress, threads
+from afcm._util.optional import usable
+from afcm.neighbors import approximate, exact
+
+# Up to this many columns the kd-tree wins on every distribution tried (make bench: neighbors).
+TREE_COLUMNS = 6
+# From so many samples on the approximate search is faster than the exact one (make bench: neighbors).
+MANY_SAMPLES = 30_000
+SEARCHES = ("auto", "exact", "approximate")
+# A neighbour that float32 may have missed matters if it could be nearer by more than this share (squared distance).
+CARELESSNESS = 1e-4
+# Coordinates of candidates gathered at a time when distances are measured again.
+MEASURED_ELEMENTS = 250_000
+# Candidates beyond k that survive float32 and are measured again in float64.
+SPARE = 6
+
+
+@dataclass(frozen=True)
+class Neighbors:
+    """For each row its neighbours, nearest first, and the squared distances to them (float64).
+
+    ``recall`` is the share of the true nearest among them, estimated if the search was approximate.
+    """
+
+    indices: NDArray[np.intp]
+    squared: Floats
+    recall: float = 1.0
+
+    def first(self, k: int) -> Neighbors:
+        """The nearest k of them, or all there are."""
+        return Neighbors(self.indices[:, :k], self.squared[:, :k], self.recall)
+
+
+def find_neighbors(points: Any, k: int, queries: Any = None, search: str = "exact") -> Neighbors:
+    """The ``k`` nearest rows of ``points`` to each of ``queries`` (default: to each other, self excluded).
+
+    ``search`` is one of `SEARCHES`; ``"auto"`` is approximate for samples in an array that are very many, if Numba is
+    installed. Sparse data, tensors and ``queries`` are always searched exactly.
+    """
+    if queries is None and is_approximate(points, search):
+        return _by_meeting(points, k)
+    if arrays.is_tensor(points):
+        from afcm.neighbors import torch
+
+        return Neighbors(*torch.nearest(points, k, queries))
+    if sp.issparse(points):
+        return _by_sklearn(points, k, queries)
+    if points.shape[1] <= TREE_COLUMNS:
+        return _by_tree(points, k, queries)
+    return _by_blocks(points, k, queries)
+
+
+def is_approximate(points: Any, search: str) -> bool:
+    """Will these samples be searched approximately?"""
+    if search == "exact" or arrays.is_tensor(points) or sp.issparse(points):
+        return False
+    worth = points.shape[0] >= MANY_SAMPLES and points.shape[1] > TREE_COLUMNS and usable("numba", "fast")
+    return search == "approximate" or worth
+
+
+def _by_meeting(points: Floats, k: int) -> Neighbors:
+    found = approximate.nearest(points, k)
+    result = Neighbors(found.indices, found.squared, found.recall)
+    lonely = np.flatnonzero(found.indices.min(axis=1) < 0)  # met too few
+    return _repaired(result, points, None, lonely) if lonely.size else result
+
+
+def _by_sklearn(points: Any, k: int, queries: Any) -> Neighbors:
+    finder = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(points)
+    distances, indices = finder.kneighbors(queries)
+    return Neighbors(indices, np.square(distances, dtype=np.float64))
+
+
+def _by_tree(points: Floats, k: int, queries: Floats | None) -> Neighbors:
+    tree = KDTree(points)
+    if queries is not None:
+        return measured(points, queries, tree.query(queries, k=np.arange(1, k + 1), workers=-1)[1], k)
+    indices = tree.query(points, k=np.arange(1, k + 2), workers=-1)[1]
+    return measured(points, points, without_self(indices), k)
+
+
+def without_self(indices: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Drop each row's own number; where many duplicates crowded it out, drop the last column."""
+    n, width = indices.shape
+    own = indices == np.arange(n)[:, None]
+    own[~own.any(axis=1), -1] = True
+    return indices[~own].reshape(n, width - 1)
+
+
+def _by_blocks(points: Floats, k: int, queries: Floats | None) -> Neighbors:
+    table = exact.Table.of(points)
+    asked = points if queries is None else queries
+    count = min(k + SPARE, points.shape[0] - (queries is None))
+    found, beyond = np.empty((asked.shape[0], count), dtype=np.intp), np.empty(asked.shape[0])
+
+    def search(job: tuple[int, NDArray[np.intp]]) -> None:
+        cell, rows = job
+        found[rows], beyond[rows] = table.candidates(cell, asked[rows], rows if queries is None else None, count)
+
+    tell, jobs = progress.begin("finding neighbours"), table.jobs(asked)
+    ends = np.cumsum([rows.size for _, rows in jobs])
+    with threads.one_blas_thread():
+        threads.for_each(search, jobs, lambda number: tell(int(ends[number - 1]), asked.shape[0]))
+    result = measured(points, asked, found, k)
+    farthest = result.squared[:, -1]
+    doubtful = np.flatnonzero(farthest - beyond > CARELESSNESS * farthest)
+    if not doubtful.size or count >= points.shape[0] - (queries is None):
+        return result
+    return _repaired(result, points, queries, doubtful)
+
+
+def _repaired(result: Neighbors, points: Floats, queries: Floats | None, rows: NDArray[np.intp]) -> Neighbors:
+    """Rows for which float32 was too coarse (an outlier far from everything, say), again in float64."""
+    indices, squared = result.indices.copy(), result.squared.copy()
+    k = indices.shape[1]
+    for chosen in _slices(rows.size, points.shape[0]):
+        part = rows[chosen]
+        costs = cdist((points if queries is None else queries)[part], points, "sqeuclidean")
+        if queries is None:
+            costs[np.arange(part.size), part] = np.inf
+        best = exact.smallest(costs, k)
+        again = measured(points, (points if queries is None else queries)[part], best, k)
+        indices[part], squared[part] = again.indices, again.squared
+    return replace(result, indices=indices, squared=squared)
+
+
+def measured(points: Floats, queries: Floats, indices: NDArray[np.intp], k: int) -> Neighbors:
+    """Exact float64 distances to the candidates, sorted (ties by row number), the first k kept."""
+    squared = np.empty(indices.shape)
+    for rows in _slices(indices.shape[0], indices.shape[1] * points.shape[1]):
+        difference = points[indices[rows]].astype(np.float64) - queries[rows, None, :]
+        squared[rows] = np.einsum("ijd,ijd->ij", difference, difference)
+    order = np.lexsort((indices, squared), axis=1)[:, :k]
+    return Neighbors(np.take_along_axis(indices, order, axis=1), np.take_along_axis(squared, order, axis=1))
+
+
+def _slices(n_rows: int, per_row: int) -> Iterator[slice]:
+    size = max(1, MEASURED_ELEMENTS // max(per_row, 1))
+    return (slice(start, start + size) for start in range(0, n_rows, size))

@@ -1,0 +1,46 @@
+"""The pool of threads: errors come out, and a forked child is not left waiting for threads it does not have."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from afcm._util import threads
+
+
+def test_all_items_are_worked_on_and_errors_are_raised():
+    seen = []
+    threads.for_each(seen.append, range(100))
+    assert sorted(seen) == list(range(100))
+    with pytest.raises(ZeroDivisionError):
+        threads.for_each(lambda value: 1 / value, [1, 0])
+
+
+def blas_threads():
+    return {library["num_threads"] for library in threads._libraries().info() if library["user_api"] == "blas"}
+
+
+def test_fits_at_the_same_time_leave_blas_as_it_was():
+    with threads._libraries().limit(limits=3, user_api="blas"):
+        before = blas_threads()
+        first, second = threads.one_blas_thread(), threads.one_blas_thread()
+        first.__enter__()
+        second.__enter__()
+        first.__exit__(None, None, None)
+        assert blas_threads() == {1}
+        second.__exit__(None, None, None)
+        assert blas_threads() == before != {1}
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_a_forked_child_computes_with_threads_of_its_own():
+    code = (
+        "import os; from afcm._util import threads; threads.for_each(print, [])\n"
+        "threads.for_each(abs, range(4)); child = os.fork()\n"
+        "if child == 0: threads.for_each(abs, range(4)); os._exit(7)\n"
+        "raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))"
+    )
+    assert subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=False, timeout=60).returncode == 7

@@ -1,0 +1,117 @@
+"""Kernels against the plain array functions, and fits against the host, on a CUDA device."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits, make_blobs, make_moons
+
+from afcm import AFCM, FCM, EntropyFCM, PlainAFCM
+from afcm.equations import fuzzy_c_means, paper
+from afcm.metrics import clustering_accuracy
+from afcm.neighbors.search import find_neighbors
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+if not torch.cuda.is_available():
+    pytest.skip("there is no CUDA device", allow_module_level=True)
+pytest.importorskip("triton", reason="Triton is not installed")
+from afcm.compiled import cuda_centers, cuda_neighbors, torch_neighbors  # noqa: E402
+
+pytestmark = pytest.mark.filterwarnings("ignore::afcm.exceptions.HardMembershipsWarning")
+
+
+def blobs(n, d, c, spread=3.0):
+    X, _ = make_blobs(n, d, centers=c, cluster_std=spread, random_state=0)
+    return torch.as_tensor(X.astype(np.float32), device="cuda")
+
+
+@pytest.mark.parametrize(
+    ("n", "d", "k"), [(20_000, 20, 11), (9000, 150, 5), (30_000, 2, 10), (4100, 784, 12), (5000, 64, 60)]
+)
+def test_fused_neighbours_are_exact(n, d, k):
+    X = blobs(n, d, 5)
+    for queries in (None, X[:777] + 0.1):
+        indices, squared = cuda_neighbors.nearest(X, k, queries)
+        expected, distances = torch_neighbors.nearest(X, k, queries)
+        assert (indices == expected).double().mean() > 0.9999
+        torch.testing.assert_close(squared, distances, rtol=1e-4, atol=0)
+
+
+@pytest.mark.parametrize("precise", [False, True])
+@pytest.mark.parametrize("d", [20, 128, 200])
+def test_candidates_are_proven(precise, d):
+    X = blobs(20_000, d, 5)
+    table, own = cuda_neighbors.Table.of(X, 11), torch.arange(20_000, device="cuda")
+    indices, _, doubtful = cuda_neighbors._searched(table, X, own, 11, precise=precise)
+    expected, _ = torch_neighbors.nearest(X, 11)
+    assert doubtful.numel() < 2000
+    proven = torch.ones(20_000, dtype=torch.bool, device="cuda")
+    proven[doubtful] = False
+    assert (indices == expected)[proven].double().mean() > 0.9999
+
+
+def test_an_outlier_far_away_spoils_nothing():
+    X = blobs(6000, 16, 4)
+    X[0] = 1e6
+    indices, _ = cuda_neighbors.nearest(X, 5)
+    expected, _ = torch_neighbors.nearest(X, 5)
+    assert (indices == expected)[1:].double().mean() > 0.999
+
+
+@pytest.mark.parametrize(("n", "d", "c"), [(1000, 20, 10), (100_003, 64, 100), (5000, 3, 3), (30_000, 128, 128)])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("fuzzy", [False, True])
+def test_a_fused_look_is_the_expectation(n, d, c, weighted, fuzzy):
+    X = blobs(n, d, c)
+    masses = 5 * torch.rand(n, device="cuda") * (torch.arange(n, device="cuda") % 2) if weighted else None
+    centers, before, gamma = X[:c] + 0.1, X[c : 2 * c] + 0.1, 1.0 / d
+
+    def true(where, precision, weights=None):
+        samples, places = X.double(), where.double()
+        if fuzzy:
+            return fuzzy_c_means.fuzzy_expectation(samples, places, 2.0, weights)
+        return paper.expectation(samples, places, precision, weights)
+
+    degrees, expected = true(centers, gamma, None if masses is None else masses.double())
+    old, _ = true(before, gamma / 2)
+    found, change = cuda_centers.FusedLook(X, masses, fuzzy)(centers, gamma, (before, gamma / 2))
+    # Shares are rounded to half precision: centres made by a single sample would show it, sums over many do not.
+    for ours, theirs, most in zip(found, expected, (5e-4, 5e-4, 1e-5, 1e-5), strict=True):
+        wanted = torch.as_tensor(theirs, device="cuda").double()
+        difference = torch.as_tensor(ours, device="cuda").double() - wanted
+        assert difference.abs().max() < most * wanted.abs().max()
+    present = (degrees - old)[1::2] if weighted else degrees - old
+    step = max(1, len(present) // cuda_centers.WATCHED)
+    assert change == pytest.approx(float(present[::step].abs().max()), abs=1e-4)
+
+
+DATA = {
+    "moons": (make_moons(2000, noise=0.07, random_state=0)[0], 2),
+    "digits": (load_digits().data, 10),
+    "blobs": (make_blobs(20_000, 16, centers=6, cluster_std=4.0, random_state=0)[0], 6),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", DATA)
+@pytest.mark.parametrize("model", [PlainAFCM, FCM, EntropyFCM, AFCM])
+def test_the_device_agrees_with_the_host(model, name, dtype):
+    X, c = DATA[name]
+    X = X.astype(dtype)
+    how = {"m": 1.2} if model is FCM else {}
+    host, device = (model(c, n_init=1, random_state=0, device=place, **how).fit(X) for place in (None, "cuda"))
+    assert isinstance(device.labels_, np.ndarray)
+    assert clustering_accuracy(host.labels_, device.labels_) >= 0.999
+    assert device.objective_ == pytest.approx(host.objective_, rel=1e-5)
+
+
+@pytest.mark.parametrize("kernel", ["sharpened", "adaptive", "local", "binary"])
+def test_kernels_agree_with_the_host_and_tensors_stay(kernel):
+    X, c = DATA["blobs"]
+    host = AFCM(c, kernel=kernel, random_state=0).fit(X)
+    device = AFCM(c, kernel=kernel, random_state=0).fit(torch.as_tensor(X, device="cuda"))
+    for name in ("memberships_", "labels_", "cluster_centers_", "embedding_"):
+        assert getattr(device, name).is_cuda, name
+    assert clustering_accuracy(host.labels_, device.labels_.cpu()) >= 0.999
+    new = torch.as_tensor(X[:100] + 0.01, device="cuda")
+    assert device.predict_proba(new).is_cuda
+    assert (device.predict(new).cpu().numpy() == device.predict(X[:100] + 0.01)).all()
+    assert find_neighbors(new, 3).indices.is_cuda

@@ -1,0 +1,71 @@
+"""Memberships after a walk over the graph: the closed form, rows that sum to one, doubt where neighbourhoods mix."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.datasets import make_blobs
+
+from afcm import AFCM
+from afcm.exceptions import HardMembershipsWarning
+from afcm.graph.affinity import normalised
+from afcm.graph.diffusion import diffused
+from tests.graph.test_counting import random_weights
+from tests.strategies import quick
+
+
+@quick
+@given(st.integers(0, 2**32 - 1), st.booleans())
+def test_equals_the_closed_form(seed, weighted):
+    rng = np.random.default_rng(seed)
+    weights = random_weights(rng, 12)
+    masses = rng.integers(1, 4, 12).astype(float) if weighted else None
+    memberships = rng.dirichlet(np.ones(3), size=12)
+    graph = normalised(weights, masses)
+    walk = weights.toarray() * (1.0 if masses is None else masses)
+    degrees = walk.sum(axis=1, keepdims=True)
+    walk = np.where(degrees > 0, walk / np.where(degrees > 0, degrees, 1), np.eye(12))
+    exact = 0.1 * np.linalg.solve(np.eye(12) - 0.9 * walk, memberships)
+    found = diffused(graph, memberships, 0.1)
+    np.testing.assert_allclose(found, exact, atol=2e-3)
+    np.testing.assert_allclose(found.sum(axis=1), 1, atol=1e-12)
+
+
+@pytest.fixture(scope="module")
+def touching():
+    X, y = make_blobs(400, centers=[[0, 0], [5, 0]], cluster_std=1.4, random_state=0)
+    with pytest.warns(HardMembershipsWarning, match="calibrated_memberships"):
+        return X, y, AFCM(2, random_state=0).fit(X)
+
+
+def test_doubt_is_where_the_labels_are_wrong(touching):
+    _, y, model = touching
+    wrong = model.labels_ != y
+    wrong = ~wrong if wrong.mean() > 0.5 else wrong
+    confidence = model.calibrated_memberships().max(axis=1)
+    assert 0 < wrong.sum() < 40
+    assert confidence[wrong].mean() < confidence[~wrong].mean() - 0.1
+
+
+def test_new_samples_get_the_mean_of_their_neighbours_and_known_ones_their_own(touching):
+    X, _, model = touching
+    np.testing.assert_array_equal(model.calibrated_memberships(X[:7]), model.calibrated_memberships()[:7])
+    fresh = model.calibrated_memberships(X[:7] + 1e-3)
+    np.testing.assert_allclose(fresh.sum(axis=1), 1, atol=1e-12)
+    np.testing.assert_allclose(fresh, model.calibrated_memberships()[:7], atol=0.15)
+
+
+def test_samples_of_weight_zero_must_be_given(touching):
+    X, _, _ = touching
+    with pytest.warns(HardMembershipsWarning):
+        model = AFCM(2, random_state=0).fit(X, sample_weight=np.r_[0.0, np.ones(399)])
+    with pytest.raises(ValueError, match="weight 0"):
+        model.calibrated_memberships()
+    assert model.calibrated_memberships(X[:1]).shape == (1, 2)
+
+
+def test_negative_similarities_are_refused():
+    model = AFCM(2, affinity="precomputed", random_state=0).fit(np.kron(np.eye(2), np.ones((8, 8))))
+    for method in (model.predict_proba, model.transform, model.calibrated_memberships):
+        with pytest.raises(ValueError, match="negative similarity"):
+            method(-np.ones((1, 16)))

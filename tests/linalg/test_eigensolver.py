@@ -1,0 +1,155 @@
+"""The eigen-solver against dense linear algebra, with repeated and nearly repeated eigenvalues."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from afcm.graph.affinity import normalised, symmetrised
+from afcm.linalg import eigensolver
+from afcm.linalg.operator import GraphPlusLowRank
+from tests.strategies import quick
+
+N = 600
+
+
+def ring_graph(n_components, size, chords=2, seed=0):
+    """Disjoint rings with random chords: n_components eigenvalues equal to 1, exactly."""
+    rng = np.random.default_rng(seed)
+    rows, columns = [], []
+    for component in range(n_components):
+        nodes = component * size + np.arange(size)
+        rows += [nodes] * (1 + chords)
+        columns += [np.roll(nodes, 1), *(rng.permutation(nodes) for _ in range(chords))]
+    weights = sp.csr_array((np.ones(len(rows) * size), (np.concatenate(rows), np.concatenate(columns))))
+    weights.setdiag(0)
+    return normalised(symmetrised(weights)).affinity
+
+
+def random_start(n, width, seed=0):
+    return np.random.default_rng(seed).standard_normal((n, width))
+
+
+def solve(operator, n_wanted, seed=0, **options):
+    return eigensolver.leading_eigenvectors(
+        operator, random_start(operator.size, n_wanted + 4, seed), n_wanted, **options
+    )
+
+
+@pytest.fixture
+def iterative(monkeypatch):
+    """Never the dense path."""
+    for name in ("DENSE_LIMIT", "DENSE_PER_VECTOR", "DENSE_MOST"):
+        monkeypatch.setattr(eigensolver, name, 0)
+
+
+@quick
+@given(st.integers(0, 10**6), st.sampled_from([0.0, 1.0, 1e6]), st.booleans())
+def test_operator_equals_its_dense_formula(seed, factor_weight, dense):
+    rng = np.random.default_rng(seed)
+    graph = rng.standard_normal((9, 9))
+    graph += graph.T
+    factor = rng.standard_normal((9, 2))
+    operator = GraphPlusLowRank(graph if dense else sp.csr_array(graph), 2.5, factor, factor_weight)
+    expected = 2.5 * graph + factor_weight * factor @ factor.T
+    np.testing.assert_allclose(operator.to_dense(), expected, rtol=1e-12, atol=1e-9)
+    block = rng.standard_normal((9, 3))
+    np.testing.assert_allclose(operator @ block, expected @ block, rtol=1e-9, atol=1e-9 * (1 + factor_weight))
+
+
+@pytest.mark.parametrize(("n_components", "n_wanted"), [(12, 12), (12, 5), (12, 14), (1, 4)])
+def test_repeated_eigenvalues_come_out_right(iterative, n_components, n_wanted):
+    graph = ring_graph(n_components, N // n_components)
+    operator = GraphPlusLowRank(graph)
+    found = solve(operator, n_wanted, angle_tol=1e-7)
+    exact = np.linalg.eigvalsh(graph.toarray())[::-1]
+    assert found.converged
+    np.testing.assert_allclose(found.values, exact[:n_wanted], atol=1e-10)
+    np.testing.assert_allclose(found.vectors.T @ found.vectors, np.eye(n_wanted), atol=1e-10)
+    np.testing.assert_allclose(found.graph_image, graph @ found.vectors, atol=1e-10)
+    assert np.linalg.norm(graph @ found.vectors - found.vectors * found.values, axis=0).max() < 1e-4
+    if exact[n_wanted - 1] - exact[n_wanted] > 1e-8:  # otherwise any basis of the tie will do
+        top = np.linalg.eigh(graph.toarray())[1][:, -n_wanted:]
+        assert np.linalg.svd(top.T @ found.vectors)[1].min() > 1 - 1e-9
+
+
+@pytest.mark.parametrize("ratio", [1e-3, 1.0, 1e3, 1e8])
+def test_sparse_plus_low_rank_at_every_balance(iterative, ratio):
+    graph = ring_graph(3, N // 3)
+    rng = np.random.default_rng(1)
+    factor = np.linalg.qr(rng.standard_normal((N, 4)))[0]
+    operator = GraphPlusLowRank(graph, 1.0, factor, ratio)
+    found = eigensolver.leading_eigenvectors(operator, random_start(N, 4), 4, extra=factor, angle_tol=1e-7)
+    exact = np.linalg.eigvalsh(operator.to_dense())[::-1][:4]
+    np.testing.assert_allclose(found.values, exact, rtol=1e-11)
+    assert found.converged
+    assert found.residual < 1e-6
+
+
+def test_the_answer_is_never_worse_than_the_start(iterative):
+    graph = ring_graph(1, N)
+    start = np.linalg.qr(random_start(N, 3))[0]
+    for steps in (0, 1, 2):
+        found = eigensolver.leading_eigenvectors(GraphPlusLowRank(graph), start, 3, max_steps=steps)
+        assert found.values.sum() >= np.trace(start.T @ (graph @ start)) - 1e-12
+
+
+def test_a_narrow_gap_asks_for_more_work_and_a_short_budget_is_reported(iterative):
+    path = sp.diags_array([np.ones(N - 1), np.ones(N - 1)], offsets=[-1, 1]).tocsr()
+    operator = GraphPlusLowRank(normalised(path).affinity)
+    found = solve(operator, 3)
+    top = np.linalg.eigh(operator.to_dense())[1][:, -3:]
+    assert found.converged
+    assert np.linalg.svd(top.T @ found.vectors)[1].min() > 1 - 1e-6
+    hurried = solve(operator, 3, max_steps=1)
+    assert not hurried.converged
+    assert hurried.residual > 1e-6
+    assert solve(operator, 3, angle_tol=0.3).n_products < found.n_products
+
+
+def test_a_search_that_starts_at_the_answer_ends_there_whatever_the_tolerances(iterative):
+    operator = GraphPlusLowRank(ring_graph(3, N // 3), 2.0)
+    values, vectors = np.linalg.eigh(operator.to_dense())
+    found = eigensolver.leading_eigenvectors(operator, vectors[:, :-9:-1], 4, trace_tol=0.0, angle_tol=0.0)
+    assert found.converged
+    assert found.n_products < 200  # of the 2000 steps that no tolerance would end
+    assert found.residual < 1e-12
+    np.testing.assert_allclose(found.values, values[:-5:-1], atol=1e-12)
+
+
+def test_a_long_search_in_a_small_graph_ends_in_the_dense_solver(monkeypatch):
+    path = sp.diags_array([np.ones(N - 1), np.ones(N - 1)], offsets=[-1, 1]).tocsr()
+    operator = GraphPlusLowRank(normalised(path).affinity)
+    found = solve(operator, 3, angle_tol=1e-9)
+    assert found.converged
+    assert found.n_products == 0
+    np.testing.assert_allclose(found.values, np.linalg.eigvalsh(operator.to_dense())[:-4:-1], atol=1e-12)
+
+
+def test_dense_and_iterative_paths_agree(monkeypatch):
+    graph = ring_graph(2, 150)
+    factor = np.abs(random_start(300, 3, 5))
+    operator = GraphPlusLowRank(graph, 3.0, factor, 0.01)
+    dense = solve(operator, 3)
+    for name in ("DENSE_LIMIT", "DENSE_PER_VECTOR", "DENSE_MOST"):
+        monkeypatch.setattr(eigensolver, name, 0)
+    fast = solve(operator, 3, angle_tol=1e-8)
+    assert dense.n_products == 0 < fast.n_products
+    np.testing.assert_allclose(fast.values, dense.values, rtol=1e-11)
+    assert np.linalg.svd(dense.vectors.T @ fast.vectors)[1].min() > 1 - 1e-10
+
+
+def test_complement_is_orthonormal_and_drops_what_is_already_there():
+    rng = np.random.default_rng(0)
+    basis = np.linalg.qr(rng.standard_normal((50, 5)))[0]
+    fresh = rng.standard_normal((50, 2))
+    directions = np.hstack([basis @ rng.standard_normal((5, 2)), fresh, fresh[:, :1], np.zeros((50, 1))])
+    found = eigensolver.orthonormal_complement(directions, basis)
+    assert found.shape == (50, 2)
+    np.testing.assert_allclose(found.T @ found, np.eye(2), atol=1e-12)
+    np.testing.assert_allclose(basis.T @ found, 0, atol=1e-12)
+    tiny = basis[:, :1] + 1e-9 * fresh[:, :1]
+    np.testing.assert_allclose(basis.T @ eigensolver.orthonormal_complement(tiny, basis), 0, atol=1e-12)

@@ -1,0 +1,41 @@
+"""Ambiguity of memberships."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.datasets import load_iris
+
+from afcm import AFCM, PlainAFCM
+from afcm.metrics.ambiguity import ambiguity, honest_memberships, is_ambiguous
+
+
+def test_known_rows():
+    rows = np.array([[1.0, 0, 0], [0.5, 0.5, 0], [0.25, 0.5, 0.25], [1 / 3] * 3])
+    assert ambiguity(rows) == pytest.approx([0, 1, 0.75, 1])
+
+
+def test_one_cluster_leaves_no_doubt():
+    assert ambiguity(np.ones((3, 1))).tolist() == [0, 0, 0]
+
+
+@given(st.permutations(range(4)), st.lists(st.floats(0.01, 1), min_size=4, max_size=4))
+def test_the_names_of_the_clusters_do_not_matter(order, row):
+    row = np.array([row]) / sum(row)
+    assert ambiguity(row[:, order]) == pytest.approx(ambiguity(row))
+    assert 0 <= ambiguity(row)[0] <= 1
+
+
+def test_a_graph_model_tells_doubt_by_its_calibrated_memberships():
+    X = load_iris().data
+    graph, plain = AFCM(3, random_state=0).fit(X), PlainAFCM(3, random_state=0).fit(X)
+    assert np.array_equal(honest_memberships(graph), graph.calibrated_memberships())
+    assert np.array_equal(honest_memberships(graph, X[:5]), graph.calibrated_memberships(X[:5]))
+    assert np.array_equal(honest_memberships(plain), plain.memberships_)
+    assert np.array_equal(honest_memberships(plain, X[:5]), plain.predict_proba(X[:5]))
+
+
+def test_the_limit_itself_is_ambiguous():
+    assert is_ambiguous(np.array([0.0, 0.4999, 0.5, 1.0])).tolist() == [False, False, True, True]
