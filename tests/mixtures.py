@@ -19,7 +19,7 @@ shapes = st.floats(0.2, 5.0)
 def clusters(rng, n_each=60, dimension=2, *, shape=1.0, n_clusters=3, spread=4.0):
     """Generalised Gaussian clusters of different orientation, and their labels."""
     draws = [
-        generalized_gaussian.standard_draws(n_each, dimension, shape, 0.5, rng)
+        generalized_gaussian.draw_standard(n_each, dimension, shape, 0.5, rng)
         @ rng.standard_normal((dimension, dimension))
         + spread * rng.standard_normal(dimension)
         for _ in range(n_clusters)

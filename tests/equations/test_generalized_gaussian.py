@@ -199,7 +199,7 @@ def test_shape_equations_are_the_slope_of_the_objective_and_their_slope_is_their
 @given(seeds, st.floats(0.1, 10.0), dimensions)
 def test_no_nudge_beats_the_shape(seed, start, dimension):
     rng = np.random.RandomState(seed)
-    draws = generalized_gaussian.standard_draws(300, dimension, rng.uniform(0.3, 3), 0.5, rng)
+    draws = generalized_gaussian.draw_standard(300, dimension, rng.uniform(0.3, 3), 0.5, rng)
     distances, shares = np.einsum("ij,ij->i", draws, draws), rng.random_sample(300) + 0.1
     logs, mass = (np.log(distances), np.log(shares)), float(shares.sum())
 
@@ -209,7 +209,7 @@ def test_no_nudge_beats_the_shape(seed, start, dimension):
         )
         return loss(distances, shares, beta, scale, dimension)
 
-    best = generalized_gaussian.solved_shape(
+    best = generalized_gaussian.solve_shape(
         lambda beta: generalized_gaussian.shape_equation(
             beta, generalized_gaussian.power_statistics(*logs, beta), mass, dimension
         ),
@@ -222,7 +222,7 @@ def test_no_nudge_beats_the_shape(seed, start, dimension):
 
 @pytest.mark.parametrize(("sign", "end"), [(1.0, 20.0), (-1.0, 0.05)])
 def test_a_shape_without_a_root_ends_at_its_bound(sign, end):
-    assert generalized_gaussian.solved_shape(lambda beta: (sign, -1e-9), 1.0) == end
+    assert generalized_gaussian.solve_shape(lambda beta: (sign, -1e-9), 1.0) == end
 
 
 @quick
@@ -232,12 +232,12 @@ def test_the_root_is_found_where_newton_alone_would_cycle(root, start):
         gap = math.log(root / beta)
         return math.copysign(abs(gap) ** 0.4, gap), -0.4 * abs(gap + 1e-12) ** -0.6 / beta
 
-    assert generalized_gaussian.solved_shape(hard, start) == pytest.approx(root, rel=1e-6)
+    assert generalized_gaussian.solve_shape(hard, start) == pytest.approx(root, rel=1e-6)
 
 
 @pytest.mark.parametrize("shape", [0.5, 1.0, 3.0])
 def test_draws_have_the_covariance_and_the_radii_that_the_density_states(shape):
-    draws = generalized_gaussian.standard_draws(40_000, 3, shape, 0.8, np.random.RandomState(0))
+    draws = generalized_gaussian.draw_standard(40_000, 3, shape, 0.8, np.random.RandomState(0))
     expected = generalized_gaussian.covariance_factors(shape, 0.8, 3) * np.eye(3)
     np.testing.assert_allclose(np.cov(draws.T), expected, atol=0.06 * expected[0, 0])
     energies = 0.8 * generalized_gaussian.powers(np.einsum("ij,ij->i", draws, draws), shape)

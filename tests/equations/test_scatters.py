@@ -24,7 +24,7 @@ def test_compact_geometry_equals_its_dense_matrix(seed, geometry, dimension):
     full, matrix = Full(), dense(scatter, dimension)
     np.testing.assert_allclose(geometry.squared_lengths(residuals, scatter), full.squared_lengths(residuals, matrix))
     np.testing.assert_allclose(geometry.log_determinant(scatter, dimension), full.log_determinant(matrix, dimension))
-    np.testing.assert_allclose(geometry.coloured(residuals, scatter), full.coloured(residuals, matrix))
+    np.testing.assert_allclose(geometry.color_noise(residuals, scatter), full.color_noise(residuals, matrix))
     moment = np.diag(full.moment(residuals, coefficients))
     wanted = moment if isinstance(geometry, Diagonal) else moment.mean()
     np.testing.assert_allclose(geometry.moment(residuals, coefficients), wanted)
@@ -38,7 +38,7 @@ def test_full_lengths_and_colours_match_the_inverse(seed, dimension):
     scatter, residuals = root @ root.T, rng.standard_normal((9, dimension))
     lengths = np.einsum("ij,jk,ik->i", residuals, np.linalg.inv(scatter), residuals)
     np.testing.assert_allclose(Full().squared_lengths(residuals, scatter), lengths, rtol=1e-7)
-    factor = Full().coloured(np.eye(dimension), scatter)
+    factor = Full().color_noise(np.eye(dimension), scatter)
     np.testing.assert_allclose(factor.T @ factor, scatter, rtol=1e-9, atol=1e-9)
 
 
@@ -48,7 +48,7 @@ def test_no_feasible_nudge_beats_the_floored_scatter(seed, dimension, least):
     rng = np.random.RandomState(seed)
     root = rng.standard_normal((dimension, dimension))
     target = root @ root.T + 1e-6 * np.eye(dimension)
-    best = Full().floored(target, least)
+    best = Full().floor_variances(target, least)
 
     def cost(scatter):
         return np.linalg.slogdet(scatter)[1] + np.trace(np.linalg.solve(scatter, target))
@@ -62,7 +62,7 @@ def test_no_feasible_nudge_beats_the_floored_scatter(seed, dimension, least):
 
 def test_floor_leaves_a_wide_scatter_alone():
     scatter = np.array([[2.0, 0.3], [0.3, 1.0]])
-    assert Full().floored(scatter, 0.5) is scatter
+    assert Full().floor_variances(scatter, 0.5) is scatter
 
 
 @pytest.mark.parametrize(("geometry", "scatter"), [(Full(), np.zeros((2, 2))), (Diagonal(), np.array([1.0, 0.0]))])

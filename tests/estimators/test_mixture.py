@@ -65,7 +65,7 @@ def test_shape_one_is_the_gaussian_mixture(data, kind, n_sweeps):
 
 def standard_error(shape, n_samples, dimension):
     """Of the best estimate of β: J″ = −(N/β) φ′ at the truth, φ′ from many draws."""
-    draws = generalized_gaussian.standard_draws(200_000, dimension, shape, 0.5, np.random.RandomState(99))
+    draws = generalized_gaussian.draw_standard(200_000, dimension, shape, 0.5, np.random.RandomState(99))
     statistics = generalized_gaussian.power_statistics(np.log(np.einsum("ij,ij->i", draws, draws)), 0.0, shape)
     slope = generalized_gaussian.shape_equation(shape, statistics, float(len(draws)), dimension)[1]
     return np.sqrt(shape / (n_samples * -slope))
@@ -82,7 +82,7 @@ def test_shape_is_recovered(shape):
     for seed in range(4):
         rng = np.random.RandomState(seed)
         root = rng.standard_normal((3, 3))
-        X = generalized_gaussian.standard_draws(20_000, 3, shape, 0.5, rng) @ root.T + 5
+        X = generalized_gaussian.draw_standard(20_000, 3, shape, 0.5, rng) @ root.T + 5
         model = GeneralizedGaussianMixture(1, init=np.ones((20_000, 1))).fit(X)
         assert model.converged_
         found.append(model.shape_)
@@ -94,8 +94,8 @@ def test_each_component_finds_its_own_shape():
     rng = np.random.RandomState(1)
     X = np.vstack(
         [
-            generalized_gaussian.standard_draws(4000, 2, 0.5, 0.5, rng),
-            generalized_gaussian.standard_draws(4000, 2, 3.0, 0.5, rng) + 60,
+            generalized_gaussian.draw_standard(4000, 2, 0.5, 0.5, rng),
+            generalized_gaussian.draw_standard(4000, 2, 3.0, 0.5, rng) + 60,
         ]
     )
     model = GeneralizedGaussianMixture(2, shared_shape=False, random_state=0).fit(X)
@@ -108,7 +108,7 @@ def test_each_component_finds_its_own_shape():
 def test_heavy_tails_are_predicted_better_than_by_gaussians():
     rng = np.random.RandomState(2)
     X = np.vstack(
-        [generalized_gaussian.standard_draws(1500, 3, 0.4, 0.5, rng) * size + at for size, at in ((1, 0), (0.5, 60))]
+        [generalized_gaussian.draw_standard(1500, 3, 0.4, 0.5, rng) * size + at for size, at in ((1, 0), (0.5, 60))]
     )
     train, test = np.arange(3000) % 2 == 0, np.arange(3000) % 2 == 1
     ours = GeneralizedGaussianMixture(2, random_state=0).fit(X[train])

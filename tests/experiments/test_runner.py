@@ -209,12 +209,12 @@ def test_there_are_as_many_processes_as_cores_unless_told_otherwise(path, monkey
 
 def test_a_graph_is_built_once_for_all_its_fits(path, monkeypatch):
     built, searched, solved = [], [], []
-    prepare, nearest, basis = AFCM.prepare, similarity.find_neighbors, eigenbasis.EigenBasis.of
+    prepare, nearest, basis = AFCM.prepare, similarity.find_neighbors, eigenbasis.EigenBasis.from_graph
     monkeypatch.setattr(AFCM, "prepare", lambda self, X: built.append(self.n_neighbors) or prepare(self, X))
     monkeypatch.setattr(
         similarity, "find_neighbors", lambda *given, **how: searched.append(given[1]) or nearest(*given, **how)
     )
-    monkeypatch.setattr(eigenbasis.EigenBasis, "of", lambda graph: solved.append(graph.shape) or basis(graph))
+    monkeypatch.setattr(eigenbasis.EigenBasis, "from_graph", lambda graph: solved.append(graph.shape) or basis(graph))
     trace = Method("AFCM", "AFCM-trace", {"n_neighbors": [5], "graph_weight": [1e4]})
     ablations = (Method("Ablation-1", "Ablation-1", {"n_neighbors": [5, 3]}),)
     specs = [spec(SPECTRAL, PAPER), spec(*ablations, name="table2"), spec(trace, seeds=1, name="convergence")]

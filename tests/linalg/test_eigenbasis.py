@@ -34,7 +34,7 @@ def test_leading_vectors_equal_the_dense_ones(seed, q, log_weight, log_precision
     factor = paper.membership_factor(rng.dirichlet(np.full(q, 0.3), size=len(graph)), None)
     operator = GraphPlusLowRank(graph, 10.0**log_weight, factor, 10.0**log_precision)
     exact = np.linalg.eigvalsh(operator.to_dense())[::-1]
-    found = EigenBasis.of(graph).leading(operator, q, 0.0, 1e-7)
+    found = EigenBasis.from_graph(graph).solve(operator, q, 0.0, 1e-7)
     scale = operator.weight + operator.factor_weight
     if found is None:  # only a gap that rounding hides may take too long
         assert exact[q - 1] - exact[q] <= 1e-6 * scale
@@ -49,7 +49,7 @@ def test_leading_vectors_equal_the_dense_ones(seed, q, log_weight, log_precision
 def test_without_a_factor_the_basis_is_the_answer():
     graph = affinity(np.random.default_rng(0))
     operator = GraphPlusLowRank(graph, 3.0)
-    found = EigenBasis.of(graph).leading(operator, 4, 0.0, 0.0)
+    found = EigenBasis.from_graph(graph).solve(operator, 4, 0.0, 0.0)
     np.testing.assert_allclose(found.values, 3 * np.linalg.eigvalsh(graph)[:-5:-1], atol=1e-12)
     assert found.vectors.shape == (120, 4)
 
@@ -60,12 +60,12 @@ def test_the_solver_learns_the_basis_after_a_few_solves_and_then_uses_it(monkeyp
     operator = GraphPlusLowRank(graph, 1.0, paper.membership_factor(rng.dirichlet(np.ones(3), size=120), None), 50.0)
     solver = LearningSolver()
     before = [solver(operator, 3, 1e-13, 1e-6) for _ in range(eigenbasis.WORTH_BASIS)]
-    assert not solver.knows_graph
+    assert not solver.has_basis
     monkeypatch.setattr(
         eigensolver, "dense_eigenvectors", lambda *_: pytest.fail("a dense solve though the basis is there")
     )
     after = solver(operator, 3, 1e-13, 1e-6)
-    assert solver.knows_graph
+    assert solver.has_basis
     np.testing.assert_allclose(after.values, before[0].values, rtol=1e-12)
 
 
@@ -75,7 +75,7 @@ def test_what_no_correction_reaches_is_solved_densely():
     operator = GraphPlusLowRank(graph, 1.0, paper.membership_factor(rng.dirichlet(np.ones(3), size=120), None), 50.0)
     solver = LearningSolver()
     solver.learn(graph)
-    assert solver.basis.leading(operator, 3, 0.0, 0.0) is None  # no residual is 0
+    assert solver.basis.solve(operator, 3, 0.0, 0.0) is None  # no residual is 0
     found = solver(operator, 3, 0.0, 0.0)
     np.testing.assert_allclose(found.values, np.linalg.eigvalsh(operator.to_dense())[:-4:-1], rtol=1e-12)
     assert subspace_error(found.vectors, operator, 3) < 1e-9
@@ -85,7 +85,7 @@ def test_a_large_graph_has_no_basis(monkeypatch):
     monkeypatch.setattr(eigenbasis, "MOST_NODES", 100)
     solver = LearningSolver()
     solver.learn(affinity(np.random.default_rng(0)))
-    assert not solver.knows_graph
+    assert not solver.has_basis
 
 
 def test_a_fit_with_the_basis_equals_a_fit_without(monkeypatch):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from afcm.graph.affinity import normalised, symmetrised
-from afcm.linalg import eigensolver
+from afcm.linalg import eigensolver, search_space
 from afcm.linalg.operator import GraphPlusLowRank
 from tests.strategies import quick
 
@@ -147,9 +147,9 @@ def test_complement_is_orthonormal_and_drops_what_is_already_there():
     basis = np.linalg.qr(rng.standard_normal((50, 5)))[0]
     fresh = rng.standard_normal((50, 2))
     directions = np.hstack([basis @ rng.standard_normal((5, 2)), fresh, fresh[:, :1], np.zeros((50, 1))])
-    found = eigensolver.orthonormal_complement(directions, basis)
+    found = search_space.orthonormal_complement(directions, basis)
     assert found.shape == (50, 2)
     np.testing.assert_allclose(found.T @ found, np.eye(2), atol=1e-12)
     np.testing.assert_allclose(basis.T @ found, 0, atol=1e-12)
     tiny = basis[:, :1] + 1e-9 * fresh[:, :1]
-    np.testing.assert_allclose(basis.T @ eigensolver.orthonormal_complement(tiny, basis), 0, atol=1e-12)
+    np.testing.assert_allclose(basis.T @ search_space.orthonormal_complement(tiny, basis), 0, atol=1e-12)

@@ -26,7 +26,7 @@ def test_the_number_of_threads_changes_no_bit(monkeypatch, n_threads, order):
 
 def test_small_matrices_are_left_alone(monkeypatch):
     matrix = sp.eye_array(5, format="csr")
-    assert products.parallel(matrix) is matrix
+    assert products.parallelize(matrix) is matrix
     monkeypatch.setattr(products, "WORTH_THREADS", 1)
     monkeypatch.setattr(products, "n_threads", lambda: 2)
-    assert isinstance(products.parallel(matrix), products.ParallelSparse)
+    assert isinstance(products.parallelize(matrix), products.ParallelSparse)

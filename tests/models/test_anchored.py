@@ -19,7 +19,7 @@ from afcm.graph.anchors import embedding
 from afcm.graph.anchors.affinity import AnchorAffinity, AnchoredGraph, AnchorGraph, gram, own_masses
 from afcm.graph.similarity import Placed
 from afcm.linalg import eigensolver
-from afcm.linalg.products import cut
+from afcm.linalg.products import row_block
 from afcm.models import anchor_equations
 from afcm.models.anchored import AnchoredProblem, anchor_extension
 from tests.reference import dense_paper_run
@@ -164,14 +164,14 @@ def test_blocks_of_any_size_add_up(case, cuts):
     problem = AnchoredProblem.of(weights, masses, 5.0)
     state = problem.sweep(problem.with_memberships(memberships))
     step = anchor_equations.Step(state.on_anchors, state.on_clusters, state.centers, state.precision)
-    looks = [anchor_equations.look(cut(weights, b), memberships[b], own_masses(masses, b), step) for b in blocks]
+    looks = [anchor_equations.look(row_block(weights, b), memberships[b], own_masses(masses, b), step) for b in blocks]
     total = anchor_equations.added([look.sums for look in looks])
     for part, whole in zip(total, state.sums, strict=True):
         np.testing.assert_allclose(part, whole, rtol=1e-12, atol=1e-12)
     for found in ("memberships", "embedding"):  # a product of fewer rows may be summed in another order
         parts = np.concatenate([getattr(look, found) for look in looks])
         np.testing.assert_allclose(parts, getattr(state, found), rtol=1e-12, atol=1e-14)
-    shared = sum(gram(cut(weights, b), own_masses(masses, b)).toarray() for b in blocks)
+    shared = sum(gram(row_block(weights, b), own_masses(masses, b)).toarray() for b in blocks)
     np.testing.assert_allclose(shared, problem.anchors.weights.toarray(), atol=1e-12)
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from afcm.equations import generalized_gaussian, paper
-from afcm.equations.scatters import along
+from afcm.equations.scatters import reshape_like
 from afcm.fitting.loop import run, share_still
 from afcm.models.plain import PlainProblem
 from tests.mixtures import KINDS, clusters, problem, problems, quick, seeds
@@ -72,7 +72,7 @@ def test_no_nudge_of_a_block_beats_the_fitted_one(kind, shared):
         replace(fitted, scale=fitted.scale / 1.02),
     ]
     if kind != "identity":  # where Σ = I is no variable
-        nudges.append(replace(fitted, scatters=fitted.scatters * along(stretch, fitted.scatters)))
+        nudges.append(replace(fitted, scatters=fitted.scatters * reshape_like(stretch, fitted.scatters)))
     for nudged in nudges:
         assert state.objective < made.at(nudged).objective
 
@@ -81,7 +81,7 @@ def test_no_nudge_of_a_block_beats_the_fitted_one(kind, shared):
 @given(seeds, st.floats(0.6, 4.0), st.sampled_from(["full", "diag", "spherical"]))
 def test_no_nudge_beats_centre_and_scatter_at_their_fixed_point(seed, shape, kind):
     rng = np.random.RandomState(seed)
-    points = generalized_gaussian.standard_draws(60, 2, shape, 0.5, rng)
+    points = generalized_gaussian.draw_standard(60, 2, shape, 0.5, rng)
     made = problem(points, kind, shape=shape)
     state = settled(made, made.from_memberships(np.ones((60, 1)), shape), tol=1e-11)
     fitted = state.parameters

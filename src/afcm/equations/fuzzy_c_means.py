@@ -1,7 +1,7 @@
-"""Equations of the paper's relatives, one pure function each: Bezdek's fuzzy c-means and its entropy-regularised kin.
+"""Bezdek's fuzzy c-means (FCM) and its entropy-regularized form (FCM-ER), one pure function per equation.
 
-Conventions are those of `afcm.equations.paper`, whose functions serve here wherever the equation is the same. ``exponent`` is
-Bezdek's m > 1.
+Conventions are those of `afcm.equations.paper`, whose functions are used where the equation is the same. ``exponent``
+is Bezdek's m > 1.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from afcm.equations.paper import Array, Statistics
 
 
 def fuzzy_memberships(costs: Array, exponent: float) -> Array:
-    """FCM: ``u_ij = softmax_j(−log d²_ij / (m − 1))``; centres at distance 0 share a sample equally.
+    """FCM: ``u_ij = softmax_j(−log d²_ij / (m − 1))``; centers at distance 0 share a sample equally.
 
     For m = 2 that is ``(1/d²_ij) / Σ_l 1/d²_il``, without logarithms unless 1/d² could overflow.
     """
     xp = array_namespace(costs)
     smallest = float(xp.min(costs))
     if smallest == 0:
-        costs = only_zeros_count(costs)
+        costs = _let_zeros_win(costs)
     elif exponent == 2 and smallest > costs.shape[1] * float(xp.finfo(costs.dtype).smallest_normal):
         inverse = 1 / costs
         inverse /= xp.sum(inverse, axis=1, keepdims=True)
@@ -30,8 +30,8 @@ def fuzzy_memberships(costs: Array, exponent: float) -> Array:
     return paper.softmax(xp.log(costs) / (1 - exponent))
 
 
-def only_zeros_count(costs: Array) -> Array:
-    """Rows with a zero: 1 for the zeros and infinity for the others, so that the zeros share all mass."""
+def _let_zeros_win(costs: Array) -> Array:
+    """In rows with a zero, 1 for the zeros and infinity for the others, so that the zeros share all mass."""
     xp = array_namespace(costs)
     zero = costs == 0
     hit = xp.any(zero, axis=1)[:, None]
@@ -39,7 +39,7 @@ def only_zeros_count(costs: Array) -> Array:
 
 
 def fuzzy_shares(memberships: Array, exponent: float) -> Array:
-    """``u_ij^m``, what a sample weighs in a centre of FCM."""
+    """``u_ij^m``, the weight of a sample in a center of FCM."""
     return memberships * memberships if exponent == 2 else memberships**exponent
 
 
@@ -67,9 +67,9 @@ def distances(points: Array, centers: Array) -> Array:
 def fuzzy_expectation(
     points: Array, centers: Array, exponent: float, masses: Array | None = None
 ) -> tuple[Array, Statistics]:
-    """FCM's memberships for a block of samples, and the statistics from which centres and J follow.
+    """FCM's memberships for a block of samples, and the statistics from which centers and J follow.
 
-    Here ``totals``, ``moments`` and ``scatter`` weigh by u^m, and the scatter is all of J.
+    ``totals``, ``moments`` and ``scatter`` are weighted by u^m, and the scatter is J.
     """
     xp = array_namespace(points, centers)
     reference = xp.mean(centers, axis=0)

@@ -1,10 +1,10 @@
-"""The multivariate generalised Gaussian and its mixture (proposition 1), one pure function per equation.
+"""The multivariate generalized Gaussian and its mixture (proposition 1), one pure function per equation.
 
 Samples are rows. ``distances`` are squared Mahalanobis distances ``y_ij = (x_i − v_j)ᵀ Σ_j⁻¹ (x_i − v_j)`` (n×c),
 ``shapes`` are β_j (c), ``scale`` is m, ``shares`` are ``w_ij = m_i u_ij`` (sample weight times membership), ``totals``
 are ``N_j = Σ_i w_ij``, ``power_totals`` are ``T_j = Σ_i w_ij y_ij^β_j`` and ``dimension`` is d.
-Equation labels are the LaTeX labels of the paper; what the paper leaves open (the M-step of v, Σ and β) is
-derived from pro1_e1 and named after what it solves.
+Equation labels are the LaTeX labels of the paper. The paper leaves the M-step of v, Σ and β open: it is derived here
+from pro1_e1.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ Equation = Callable[[float], tuple[float, float]]
 
 # m and Σ are redundant, (Σ, m) ~ (sΣ, s^β m): where Σ is free m is this, and β = 1 is the usual Gaussian.
 GAUSSIAN_SCALE = 0.5
-# The search for β: below, the density is a needle; above, it is uniform on an ellipsoid for all one can tell.
+# Bounds of β: below, the density is a needle; above, it is almost uniform on an ellipsoid.
 SHAPE_BOUNDS = (0.05, 20.0)
-# y^{β−1} is singular at the centre for β < 1: there y counts as at least this share of its typical size.
+# y^{β−1} is singular at the center for β < 1: there y counts as at least this share of its typical size.
 MIN_RELATIVE_DISTANCE = 1e-12
-# exp of no more than this, so that no density is NaN; below, log of no less.
+# The largest argument of exp and the smallest of log, so that no density is NaN.
 LARGEST_EXPONENT = 700.0
 TINY = 1e-300
-# Relative precision of β and the most steps spent on it.
+# Relative precision of β, and the most steps of its solver.
 SHAPE_TOL = 1e-10
 MAX_SHAPE_STEPS = 100
-# The same for the logarithm of a common size.
+# Precision of the logarithm of a common size, and the most steps of its solver.
 SIZE_TOL = 1e-13
 MAX_SIZE_STEPS = 30
 
@@ -96,7 +96,7 @@ def mixing_weights(totals: Any) -> Any:
 
 
 def pulls(distances: Any, shapes: Any, scale: float, dimension: int) -> Any:
-    """``y^{β−1}``: how much a sample counts for centre and scatter (more than others near the centre if β < 1)."""
+    """``y^{β−1}``: the weight of a sample in center and scatter (larger near the center if β < 1)."""
     typical = (0.5 * dimension / (shapes * scale)) ** (1 / shapes)
     floored = np.maximum(distances, MIN_RELATIVE_DISTANCE * typical)
     return np.exp(np.minimum((shapes - 1) * np.log(floored), LARGEST_EXPONENT))
@@ -108,7 +108,7 @@ def scale(totals: Any, power_totals: Any, shapes: Any, dimension: int) -> float:
 
 
 def size(totals: Any, power_totals: Any, shapes: Any, dimension: int) -> float:
-    """The best s for scatters sΣ_j with m = 1/2: ``Σ_j N_j d = Σ_j β_j s^{−β_j} T_j``; with one β, ``s = (2m)^{−1/β}``.
+    """Best s for scatters sΣ_j at m = 1/2: ``Σ_j N_j d = Σ_j β_j s^{−β_j} T_j``; with one β, ``s = (2m)^{−1/β}``.
 
     Newton in log s on the logarithm of both sides, which is a straight line for one β.
     """
@@ -152,7 +152,7 @@ def shape_equation(shape: float, statistics: PowerStatistics, mass: float, dimen
 def shape_equation_at_scale(
     shape: float, statistics: PowerStatistics, mass: float, dimension: int, scale: float
 ) -> tuple[float, float]:
-    """φ(β) and φ′(β) for a scale that stays: ``φ = 1 + a (ψ(a) − log m) − (β m / N) T1``."""
+    """φ(β) and φ′(β) for a fixed scale: ``φ = 1 + a (ψ(a) − log m) − (β m / N) T1``."""
     a = 0.5 * dimension / shape
     gap = float(digamma(a)) - math.log(scale)
     energy = scale / mass * math.exp(min(statistics.log_total, LARGEST_EXPONENT))
@@ -161,7 +161,7 @@ def shape_equation_at_scale(
     return value, -a * gap / shape - a * a / shape * float(polygamma(1, a)) - energy * (mean + shape * square)
 
 
-def solved_shape(equation: Equation, start: float) -> float:
+def solve_shape(equation: Equation, start: float) -> float:
     """The root of a shape equation on `SHAPE_BOUNDS`: Newton in log β, bisection where Newton leaves the bracket."""
     lower, upper = SHAPE_BOUNDS
     low, high = 0.0, math.inf  # φ > 0 at low, φ < 0 at high
@@ -188,8 +188,8 @@ def covariance_factors(shapes: Any, scale: float, dimension: int) -> Any:
     return np.exp(logs) / dimension
 
 
-def standard_draws(n_samples: int, dimension: int, shape: float, scale: float, random: np.random.RandomState) -> Floats:
-    """Draws with centre 0 and Σ = I: a uniform direction times r, where ``m r^{2β} ~ Gamma(d/(2β))``."""
+def draw_standard(n_samples: int, dimension: int, shape: float, scale: float, random: np.random.RandomState) -> Floats:
+    """Samples with center 0 and Σ = I: a uniform direction times r, where ``m r^{2β} ~ Gamma(d/(2β))``."""
     directions = random.standard_normal((n_samples, dimension))
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
     radii = (random.gamma(0.5 * dimension / shape, size=n_samples) / scale) ** (0.5 / shape)

@@ -1,4 +1,4 @@
-"""The paper, one pure function per equation (arrays in, arrays out).
+"""The updates and objectives of the paper, one pure function per equation (arrays in, arrays out).
 
 Samples are rows. ``points`` is the data X (n×d) or the learned embedding Z (n×q), ``memberships`` is U (n×c),
 ``centers`` V (c×q), ``precision`` γ, ``graph_weight`` λ, ``masses`` the sample weights m_i (None: all 1, and
@@ -15,7 +15,7 @@ from array_api_compat import array_namespace
 
 Array = Any  # an array of any library that follows the array API standard
 
-# A cluster with less mass than this is empty: it keeps its centre.
+# A cluster with less mass than this is empty: it keeps its center.
 MIN_MASS = 1e-12
 # Within-cluster scatter counts as at least this share of the total: it caps γ, since J is unbounded below.
 MIN_RELATIVE_SCATTER = 1e-8
@@ -24,7 +24,7 @@ BLURRED = 3 / 8
 
 
 class Statistics(NamedTuple):
-    """All that a graph-free sweep needs to know of a block of samples; blocks add up."""
+    """Sums over a block of samples from which a graph-free sweep follows; those of several blocks are added."""
 
     totals: Array  # c:   N_j = Σ_i m_i u_ij
     moments: Array  # c×d: Σ_i m_i u_ij (x_i − v_j)
@@ -33,11 +33,11 @@ class Statistics(NamedTuple):
 
 
 def squared_distances(points: Array, centers: Array, shifted: Array | None = None) -> Array:
-    """``d²_ij = ‖x_i − v_j‖²`` (n×c), each centre's column contiguous (faster for few clusters).
+    """``d²_ij = ‖x_i − v_j‖²`` (n×c), each center's column contiguous (faster for few clusters).
 
-    By one product about the mean centre (``shifted``, if the caller has the points about it already): a common offset
-    costs no digits, and ``max_j d²_ij`` is as large as what cancels. Distances far below it are computed again from
-    differences: a sample that lies on a centre has distance 0.
+    One matrix product gives all of them, about the mean center so that a common offset costs no digits; ``shifted``
+    are the points about that mean, if the caller has them. The product cancels numbers as large as ``max_j d²_ij``, so
+    far smaller distances are computed again from differences: a sample on a center has distance 0.
     """
     xp = array_namespace(points, centers)
     reference = xp.mean(centers, axis=0)
@@ -54,7 +54,7 @@ def squared_distances(points: Array, centers: Array, shifted: Array | None = Non
 
 
 def memberships(costs: Array, precision: float) -> Array:
-    """op3: ``u_ij = softmax_j(−γ d²_ij)``, the minimiser of J over the rows of the simplex."""
+    """op3: ``u_ij = softmax_j(−γ d²_ij)``, the minimizer of J over the rows of the simplex."""
     return softmax(-precision * costs)
 
 
@@ -66,7 +66,7 @@ def softmax(scores: Array) -> Array:
 
 
 def free_energies(costs: Array, precision: float) -> Array:
-    """``−log Σ_j exp(−γ d²_ij)`` (n): a sample's ``γ Σ_j u d² + Σ_j u log u`` once its memberships are op3."""
+    """``−log Σ_j exp(−γ d²_ij)`` (n), equal to ``γ Σ_j u_ij d²_ij + Σ_j u_ij log u_ij`` at the memberships of op3."""
     xp = array_namespace(costs)
     nearest = xp.min(costs, axis=1)
     spread = xp.sum(xp.exp(precision * (nearest[:, None] - costs)), axis=1)
@@ -74,7 +74,7 @@ def free_energies(costs: Array, precision: float) -> Array:
 
 
 def weighted(values: Array, masses: Array | None) -> Array:
-    """``m_i a_ij`` (or ``m_i a_i``)."""
+    """``m_i a_ij`` for n×c values, ``m_i a_i`` for n values."""
     if masses is None:
         return values
     return values * (masses if values.ndim == 1 else masses[:, None])
@@ -95,7 +95,7 @@ def centers(points: Array, memberships: Array, masses: Array | None = None) -> A
 
 
 def moved_centers(centers: Array, moments: Array, totals: Array) -> Array:
-    """op5 from statistics: ``v_j + Σ_i m_i u_ij (x_i − v_j) / N_j``; an empty cluster keeps its centre."""
+    """op5 from statistics: ``v_j + Σ_i m_i u_ij (x_i − v_j) / N_j``; an empty cluster keeps its center."""
     return centers + moments * inverse_totals(totals)[:, None]
 
 
@@ -112,14 +112,14 @@ def scatter(costs: Array, memberships: Array, masses: Array | None = None) -> fl
 
 
 def moved_scatter(scatter: float, moments: Array, totals: Array) -> float:
-    """The scatter about the moved centres (parallel axes): ``scatter − Σ_j ‖moment_j‖² / N_j``."""
+    """Scatter about the moved centers, by the parallel axis theorem: ``scatter − Σ_j ‖moment_j‖² / N_j``."""
     xp = array_namespace(moments)
     gain = xp.sum(xp.sum(moments * moments, axis=1) * inverse_totals(totals))
     return max(float(scatter) - float(gain), 0.0)
 
 
 def recentered(statistics: Statistics, centers: Array, reference: Array) -> Statistics:
-    """Statistics about one point instead of the centres (parallel axes, the other way round)."""
+    """Statistics about one point instead of the centers, by the parallel axis theorem."""
     xp = array_namespace(centers)
     shift = centers - reference
     totals, moments, scatter, energy = statistics

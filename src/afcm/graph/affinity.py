@@ -17,7 +17,7 @@ from array_api_compat import array_namespace, device
 from afcm._typing import Floats, Integers
 from afcm.arrays import backend_of, to_host
 from afcm.graph.kernels import KERNELS, neighbor_lists
-from afcm.linalg.products import parallel
+from afcm.linalg.products import parallelize
 from afcm.linalg.ratios import inverse_sqrt, ratio
 from afcm.neighbors.search import Neighbors
 
@@ -38,7 +38,7 @@ class Graph:
     @cached_property
     def operator(self) -> Any:
         """S, to be multiplied with."""
-        return parallel(self.affinity)
+        return parallelize(self.affinity)
 
     @cached_property
     def components(self) -> tuple[int, Integers]:

@@ -12,6 +12,7 @@ from afcm.arrays import like
 from afcm.graph.affinity import Graph
 from afcm.linalg import eigensolver
 from afcm.linalg.operator import Eigenpairs, GraphPlusLowRank
+from afcm.linalg.search_space import n_guards
 
 # The start needs the right subspace, not its last digits (radians).
 START_ANGLE = 1e-2
@@ -44,7 +45,7 @@ def search_block(graph: Graph, n_clusters: int, hint: Floats | None = None) -> F
     n_components, labels = graph.components
     xp = array_namespace(labels)
     known = null_space(graph, labels, n_components).vectors[:, :n_clusters]
-    width = n_clusters + eigensolver.n_guards(n_clusters)
+    width = n_clusters + n_guards(n_clusters)
     if hint is not None:
         known = xp.concat([known, hint], axis=1)[:, :width]
     drawn = np.random.RandomState(0).standard_normal((labels.shape[0], width - known.shape[1]))

@@ -2,9 +2,9 @@
 
 With ``S = Q diag(s) Qᵀ`` and ``H = Qᵀ G`` the operator ``λ S + γ G Gᵀ`` becomes ``λ diag(s) + γ H Hᵀ``. Its leading
 eigenvectors lie almost wholly in the first few coordinates (where s is largest) and in the columns of
-``(θ − λ s)⁻¹ H``; what is missing after Rayleigh–Ritz there is the residual through that same diagonal (Davidson), and
-one or two such corrections reach rounding however narrow the gaps are, where a polynomial in S needs hundreds of
-products.
+``(θ − λ s)⁻¹ H``. After Rayleigh–Ritz there, the residual divided by that same diagonal is the missing direction
+(Davidson). One or two such corrections reach rounding however narrow the gaps are; a polynomial in S would need
+hundreds of products.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ import numpy as np
 from scipy.linalg import eigh
 
 from afcm._typing import Floats
-from afcm.linalg.eigensolver import DenseSolver, Ritz, column_lengths, orthonormal_complement
+from afcm.linalg.eigensolver import DenseSolver
 from afcm.linalg.operator import Eigenpairs, GraphPlusLowRank
+from afcm.linalg.search_space import RitzPairs, column_lengths, orthonormal_complement
 
-# All eigenvectors cost about as much as so many dense solves for a few: from then on they pay (make bench NAME=eigen).
+# All eigenvectors cost about as much as this many dense solves for a few of them (make bench NAME=eigen).
 WORTH_BASIS = 5
 # Q has n² entries and costs 10 n³ operations.
 MOST_NODES = 3000
@@ -39,21 +40,20 @@ class LearningSolver(DenseSolver):
         self.basis: EigenBasis | None = None
 
     @property
-    def knows_graph(self) -> bool:  # type: ignore[override]
-        """Are the eigenvectors there?"""
+    def has_basis(self) -> bool:  # type: ignore[override]
         return self.basis is not None
 
     def learn(self, graph: Any) -> None:
         """Compute the eigenvectors, once, unless the graph is too large."""
         if self.basis is None and graph.shape[0] <= MOST_NODES:
-            self.basis = EigenBasis.of(graph)
+            self.basis = EigenBasis.from_graph(graph)
 
     def __call__(self, operator: GraphPlusLowRank, n_wanted: int, trace_tol: float, angle_tol: float) -> Eigenpairs:
-        """The leading eigenvectors, as `spectral.leading_eigenvectors` promises them."""
+        """The leading eigenvectors, as `eigensolver.leading_eigenvectors` promises them."""
         self.n_solves += 1
         if self.n_solves > WORTH_BASIS:
             self.learn(operator.graph)
-        found = None if self.basis is None else self.basis.leading(operator, n_wanted, trace_tol, angle_tol)
+        found = None if self.basis is None else self.basis.solve(operator, n_wanted, trace_tol, angle_tol)
         return super().__call__(operator, n_wanted, trace_tol, angle_tol) if found is None else found
 
 
@@ -65,29 +65,25 @@ class EigenBasis:
     values: Floats  # s, falling
 
     @classmethod
-    def of(cls, graph: Any) -> EigenBasis:
-        """By one dense solve."""
+    def from_graph(cls, graph: Any) -> EigenBasis:
         values, vectors = eigh(GraphPlusLowRank(graph).to_dense(), overwrite_a=True, check_finite=False)
         return cls(np.ascontiguousarray(vectors[:, ::-1]), values[::-1].copy())
 
-    def leading(
-        self, operator: GraphPlusLowRank, n_wanted: int, trace_tol: float, angle_tol: float
-    ) -> Eigenpairs | None:
-        """The ``n_wanted`` leading eigenvectors of ``operator``, on the graph of this basis; None if it takes long."""
+    def solve(self, operator: GraphPlusLowRank, n_wanted: int, trace_tol: float, angle_tol: float) -> Eigenpairs | None:
+        """The leading eigenvectors of ``operator``, whose graph is that of this basis; None if it takes too long."""
         if operator.factor is None:
             return self._eigenpairs(operator, np.eye(self.values.size, n_wanted), operator.weight * self.values)
         factor = np.sqrt(operator.factor_weight) * (self.vectors.T @ operator.factor)
         space = _Coordinates(operator.weight * self.values, factor, n_wanted)
-        scale = abs(operator.weight) + operator.factor_weight
         for _ in range(MAX_CORRECTIONS + 1):
             ritz, residuals = space.rayleigh_ritz()
-            if ritz.trace_error <= trace_tol * scale or ritz.angle <= angle_tol:
+            if ritz.trace_error <= trace_tol * operator.scale or ritz.angle <= angle_tol:
                 return self._eigenpairs(operator, ritz.vectors, ritz.values, ritz)
             space.correct(ritz, residuals)
         return None
 
     def _eigenpairs(
-        self, operator: GraphPlusLowRank, coefficients: Floats, values: Floats, ritz: Ritz | None = None
+        self, operator: GraphPlusLowRank, coefficients: Floats, values: Floats, ritz: RitzPairs | None = None
     ) -> Eigenpairs:
         vectors = self.vectors @ coefficients
         residual = 0.0 if ritz is None else float(ritz.norms.max()) / max(float(values[0]), np.finfo(float).tiny)
@@ -108,10 +104,10 @@ class _Coordinates:
         self.directions = orthonormal_complement(start, np.empty((start.shape[0], 0)))
 
     def _distance(self, values: Any) -> Floats:
-        """``θ − a`` over the other coordinates, never too small."""
+        """``θ − a`` over the other coordinates, at least a share of the largest a."""
         return np.maximum(values - self.others, MIN_DISTANCE * abs(self.first[0]))
 
-    def rayleigh_ritz(self) -> tuple[Ritz, Floats]:
+    def rayleigh_ritz(self) -> tuple[RitzPairs, Floats]:
         """The wanted Ritz pairs, and their residuals in the other coordinates (in the first ones there are none)."""
         first, directions, q = self.first_factor, self.directions, self.n_wanted
         inner, m = directions.T @ self.factor, self.first.size
@@ -123,9 +119,9 @@ class _Coordinates:
         values, rotation = values[::-1], rotation[:, ::-1][:, :q]
         head, tail = rotation[:m], directions @ rotation[m:]
         residuals = (self.others - values[:q]) * tail + self.factor @ (first.T @ head + self.factor.T @ tail)
-        return Ritz(np.vstack([head, tail]), values, column_lengths(residuals), q, values[:0]), residuals
+        return RitzPairs(np.vstack([head, tail]), values, column_lengths(residuals), q, values[:0]), residuals
 
-    def correct(self, ritz: Ritz, residuals: Floats) -> None:
+    def correct(self, ritz: RitzPairs, residuals: Floats) -> None:
         """Add ``(θ − a)⁻¹ r`` for each wanted pair."""
         new = residuals / self._distance(ritz.values[: self.n_wanted])
         self.directions = np.hstack([self.directions, orthonormal_complement(new, self.directions)])

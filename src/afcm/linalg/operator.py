@@ -26,8 +26,12 @@ class GraphPlusLowRank:
 
     @property
     def size(self) -> int:
-        """Number of rows."""
         return int(self.graph.shape[0])
+
+    @property
+    def scale(self) -> float:
+        """Bound on the norm where graph and factor have norm one: the unit of tolerances."""
+        return abs(self.weight) + self.factor_weight
 
     def __matmul__(self, block: Floats) -> Floats:
         image = self.graph @ block
@@ -38,8 +42,7 @@ class GraphPlusLowRank:
                 image[rows] += self.factor[rows] @ inner
         return image
 
-    def on_host(self) -> GraphPlusLowRank:
-        """The same with NumPy arrays."""
+    def to_host(self) -> GraphPlusLowRank:
         return GraphPlusLowRank(to_host(self.graph), self.weight, to_host(self.factor), self.factor_weight)
 
     def to_dense(self) -> Floats:
@@ -65,6 +68,6 @@ class Eigenpairs:
 
 
 def row_slices(block: Floats) -> Iterator[slice]:
-    """Consecutive rows, a cacheful at a time (on a device: all)."""
+    """Slices of consecutive rows, a cacheful each (on a device: one slice)."""
     slices: Iterator[slice] = backend_of(block).row_slices(block.shape[0])
     return slices

@@ -10,7 +10,7 @@ from afcm._typing import Floats
 
 
 def ratio(top: Any, bottom: Any, otherwise: Any) -> Any:
-    """``top / bottom`` where the bottom is positive."""
+    """``top / bottom`` where the bottom is positive, else ``otherwise``."""
     xp = array_namespace(top, bottom)
     filled = bottom > 0
     return xp.where(filled, top / xp.where(filled, bottom, xp.ones_like(bottom)), otherwise)

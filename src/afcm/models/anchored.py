@@ -16,7 +16,7 @@ from afcm.equations import paper
 from afcm.graph.anchors.affinity import AnchorAffinity, AnchorGraph, own_masses
 from afcm.graph.anchors.embedding import Coefficients
 from afcm.graph.similarity import Placed
-from afcm.linalg.products import by_blocks, cut
+from afcm.linalg.products import map_row_blocks, row_block
 from afcm.models.anchor_equations import (
     Look,
     Step,
@@ -107,10 +107,10 @@ class AnchoredProblem:
         return Look(following, embedding, added(self._by_blocks(part)))
 
     def _block(self, rows: slice, memberships: Any) -> tuple[Any, Any, Any]:
-        return cut(self.weights, rows), memberships[rows], own_masses(self.masses, rows)
+        return row_block(self.weights, rows), memberships[rows], own_masses(self.masses, rows)
 
     def _by_blocks(self, work: Callable[[slice], Sums]) -> list[Sums]:
-        return by_blocks(work, self.weights.shape[0])
+        return map_row_blocks(work, self.weights.shape[0])
 
     @property
     def mass(self) -> float:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from afcm.equations import generalized_gaussian, paper
-from afcm.equations.scatters import Structure, along
+from afcm.equations.scatters import Structure, reshape_like
 
 # A step that still raises J after this many halvings is not taken.
 MAX_HALVINGS = 12
@@ -82,7 +82,7 @@ class MixtureProblem:
     @property
     def shape_rounds(self) -> int:
         """Several shapes that share one size pull at it: their alternation takes a few rounds a sweep."""
-        return SHAPE_ROUNDS if self.learn_shape and self.structure.pooled and not self.shared_shape else 1
+        return SHAPE_ROUNDS if self.learn_shape and self.structure.is_pooled and not self.shared_shape else 1
 
     def at(self, parameters: Parameters, distances: Any = None) -> MixtureState:
         """The state with the best memberships for these parameters."""
@@ -98,13 +98,13 @@ class MixtureProblem:
         centers = paper.centers(self.points, memberships, self.masses)
         shapes = np.full(totals.size, shape)
         moments = self.moments(centers, shares)
-        own = self.structure.shared(moments, np.maximum(totals, generalized_gaussian.TINY))
+        own = self.structure.divide_moments(moments, np.maximum(totals, generalized_gaussian.TINY))
         poor = (effective_sizes(shares) <= self.points.shape[1]) & (not self.structure.tied)
-        covariances = np.where(along(poor, moments), moments.sum(axis=0) / totals.sum(), own)
+        covariances = np.where(reshape_like(poor, moments), moments.sum(axis=0) / totals.sum(), own)
         factors = generalized_gaussian.covariance_factors(
             shapes, generalized_gaussian.GAUSSIAN_SCALE, self.points.shape[1]
         )
-        scatters = covariances / along(factors, covariances)
+        scatters = covariances / reshape_like(factors, covariances)
         start = Parameters(
             generalized_gaussian.mixing_weights(totals), centers, scatters, shapes, generalized_gaussian.GAUSSIAN_SCALE
         )
@@ -146,14 +146,14 @@ class MixtureProblem:
         if self.structure.identity:
             return replace(parameters, centers=centers)
         moments = self.moments(centers, 2 * parameters.scale * parameters.shapes * pulled)
-        targets = self.structure.shared(moments, np.maximum(totals, generalized_gaussian.TINY))
+        targets = self.structure.divide_moments(moments, np.maximum(totals, generalized_gaussian.TINY))
         targets = self.floored(replace(parameters, scatters=targets))
-        shares = along(np.full_like(steps[1], steps[1].max()) if self.structure.tied else steps[1], targets)
+        shares = reshape_like(np.full_like(steps[1], steps[1].max()) if self.structure.tied else steps[1], targets)
         return replace(parameters, centers=centers, scatters=(1 - shares) * parameters.scatters + shares * targets)
 
     def reshaped(self, parameters: Parameters, distances: Any, shares: Any) -> tuple[Parameters, Any]:
         """Shape and scale together, where that does not raise J."""
-        joint = self.shared_shape or self.structure.pooled
+        joint = self.shared_shape or self.structure.is_pooled
         shapes = self.best_shapes(parameters, distances, shares) if self.learn_shape else parameters.shapes
         candidate, reached = self.rescaled(replace(parameters, shapes=shapes), distances, shares)
         before = self.losses(parameters, distances, shares, joint=joint)
@@ -162,7 +162,7 @@ class MixtureProblem:
             return candidate, reached
         if joint:
             return parameters, distances
-        scatters = np.where(along(fine, candidate.scatters), candidate.scatters, parameters.scatters)
+        scatters = np.where(reshape_like(fine, candidate.scatters), candidate.scatters, parameters.scatters)
         kept = replace(candidate, scatters=scatters, shapes=np.where(fine, shapes, parameters.shapes))
         return kept, np.where(fine, reached, distances)
 
@@ -174,11 +174,11 @@ class MixtureProblem:
         filled = np.flatnonzero(shares.sum(axis=0) > paper.MIN_MASS)
         shapes = parameters.shapes.copy()
         for columns in [filled] if self.shared_shape else filled[:, None]:
-            blocks = [columns] if self.structure.pooled else columns[:, None]
+            blocks = [columns] if self.structure.is_pooled else columns[:, None]
             samples = [(log_distances[:, block].ravel(), log_shares[:, block].ravel()) for block in blocks]
-            fixed = parameters.scale if self.structure.pooled and not self.shared_shape else None
+            fixed = parameters.scale if self.structure.is_pooled and not self.shared_shape else None
             equation = partial(pooled_equation, samples=samples, dimension=self.points.shape[1], scale=fixed)
-            shapes[columns] = generalized_gaussian.solved_shape(equation, float(shapes[columns[0]]))
+            shapes[columns] = generalized_gaussian.solve_shape(equation, float(shapes[columns[0]]))
         return shapes if not self.shared_shape else np.full_like(shapes, shapes[filled[0]])
 
     def rescaled(self, parameters: Parameters, distances: Any, shares: Any) -> tuple[Parameters, Any]:
@@ -195,7 +195,7 @@ class MixtureProblem:
                 sizes[group] = generalized_gaussian.size(
                     totals[group], power_totals[group], shapes[group], self.points.shape[1]
                 )
-        resized = replace(parameters, scatters=parameters.scatters * along(sizes, parameters.scatters))
+        resized = replace(parameters, scatters=parameters.scatters * reshape_like(sizes, parameters.scatters))
         floored = replace(resized, scatters=self.floored(resized))
         untouched = np.array_equal(floored.scatters, resized.scatters)
         return floored, distances / sizes if untouched else self.distances(floored)
@@ -221,10 +221,10 @@ class MixtureProblem:
         factors = generalized_gaussian.covariance_factors(parameters.shapes, parameters.scale, self.points.shape[1])
         least = self.reg_covar / factors
         if self.structure.tied:
-            common = self.structure.geometry.floored(parameters.scatters[0], float(least.max()))
+            common = self.structure.geometry.floor_variances(parameters.scatters[0], float(least.max()))
             return np.broadcast_to(common, parameters.scatters.shape)
         pairs = zip(parameters.scatters, least, strict=True)
-        return np.array([self.structure.geometry.floored(scatter, floor) for scatter, floor in pairs])
+        return np.array([self.structure.geometry.floor_variances(scatter, floor) for scatter, floor in pairs])
 
     def log_densities(self, parameters: Parameters, distances: Any) -> Any:
         """e4 for samples at these distances, n×c."""
@@ -267,8 +267,8 @@ def draws(parameters: Parameters, structure: Structure, counts: Any, random: np.
     """So many draws from each component, one component after the other."""
     dimension, parts = parameters.centers.shape[1], []
     for j, count in enumerate(counts):
-        noise = generalized_gaussian.standard_draws(count, dimension, parameters.shapes[j], parameters.scale, random)
-        parts.append(parameters.centers[j] + structure.geometry.coloured(noise, parameters.scatters[j]))
+        noise = generalized_gaussian.draw_standard(count, dimension, parameters.shapes[j], parameters.scale, random)
+        parts.append(parameters.centers[j] + structure.geometry.color_noise(noise, parameters.scatters[j]))
     return np.concatenate(parts)
 
 

@@ -7,7 +7,8 @@ The rows of Q (n×m, sparse) are the samples' weights on their nearest anchors a
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import add
 from typing import Any, Self
 
 import numpy as np
@@ -16,7 +17,7 @@ import scipy.sparse as sp
 from afcm._typing import Floats, Integers
 from afcm._util.optional import usable
 from afcm.graph.affinity import Graph, normalised
-from afcm.linalg.products import by_blocks, cut, parallel, sum_of
+from afcm.linalg.products import map_row_blocks, parallelize, row_block
 from afcm.linalg.ratios import inverse_sqrt, ratio
 
 # Rows of Q at a time for Qᵀ M Q: adding up its blocks costs m² each.
@@ -38,8 +39,8 @@ class AnchorGraph:
         fast = weights.nnz >= WORTH_COMPILING and usable("numba", "fast")
         size = max(GRAM_ROWS, -(-n_rows // MOST_PARTS)) if fast else GRAM_ROWS
         part = dense_gram if fast else gram
-        parts = by_blocks(lambda rows: part(cut(weights, rows), own_masses(masses, rows)), n_rows, size)
-        return cls(sp.csr_array(sum_of(parts)))
+        parts = map_row_blocks(lambda rows: part(row_block(weights, rows), own_masses(masses, rows)), n_rows, size)
+        return cls(sp.csr_array(reduce(add, parts)))
 
     @cached_property
     def sizes(self) -> Floats:
@@ -91,7 +92,7 @@ class AnchorAffinity:
 
     def links(self, values: Floats) -> Floats:
         """``Qᵀ y``, m×any, by blocks."""
-        return sum_of(by_blocks(lambda rows: cut(self.weights, rows).T @ values[rows], self.shape[0]))
+        return reduce(add, map_row_blocks(lambda rows: row_block(self.weights, rows).T @ values[rows], self.shape[0]))
 
     def means(self, values: Floats) -> Floats:
         """``Λ⁻¹ Qᵀ M y``: means over the samples that an anchor stands for, m×any."""
@@ -103,7 +104,7 @@ class AnchorAffinity:
 
     @cached_property
     def _rows(self) -> Any:
-        return parallel(self.weights)
+        return parallelize(self.weights)
 
     def toarray(self) -> Floats:
         """The n×n matrix, for tests."""
