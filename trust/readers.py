@@ -26,7 +26,7 @@ from afcm.datasets import DatasetCorrupt
 from afcm.datasets.archives import read_archive
 from afcm.exceptions import AFCMWarning
 from afcm.tabular import TableError, choose_columns, read_table
-from afcm.tabular.columns import matrix
+from afcm.tabular.columns import to_matrix
 
 PLAIN = {damage.flipped: 2, damage.spliced: 1, damage.overwritten: 2}
 ZIPPED = PLAIN | {damage.renamed: 1, damage.inflated: 0.3, damage.reheaded: 1, damage.rearranged: 2}
@@ -146,7 +146,7 @@ def read_any_table(path: Path, name: str) -> bool:
     def read() -> None:
         table = read_table(path, format=ending)
         with suppress(TableError):  # of a column, which it names; the file was read
-            matrix(table, choose_columns(table).names)
+            to_matrix(table, choose_columns(table).names)
 
     return accepted(path, read, TableError)
 

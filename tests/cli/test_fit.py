@@ -18,7 +18,7 @@ from afcm.exceptions import HardMembershipsWarning
 from afcm.metrics import clustering_accuracy
 from afcm.metrics.ambiguity import ambiguity
 from afcm.tabular import read_table
-from afcm.tabular.columns import matrix
+from afcm.tabular.columns import to_matrix
 from tests.tabular.files import BROKEN, NAMES, SPECIES, csv_bytes, iris
 
 PREDICTING = [name for name in METHODS if name != "SpectralBaseline"]
@@ -42,10 +42,10 @@ def test_the_table_holds_what_the_estimator_finds(afcm, folder):
     afcm("fit", "iris.csv", "--clusters", 3, "--drop", "species", "--out", "result.parquet")
     table = pq.read_table(folder / "result.parquet")
     with pytest.warns(HardMembershipsWarning):
-        model = AFCM(3, random_state=0).fit(minmax_scale(matrix(iris(), NAMES)))
+        model = AFCM(3, random_state=0).fit(minmax_scale(to_matrix(iris(), NAMES)))
     assert table.column_names[:6] == iris().column_names
     assert table["label"].to_pylist() == model.labels_.tolist()
-    assert np.array_equal(matrix(table, [f"membership_{j}" for j in range(3)]), model.memberships_)
+    assert np.array_equal(to_matrix(table, [f"membership_{j}" for j in range(3)]), model.memberships_)
     assert np.array_equal(table["ambiguity"], ambiguity(model.calibrated_memberships()))
 
 
@@ -59,7 +59,7 @@ def test_predicting_the_same_file_gives_the_same_labels(afcm, folder, method):
     first, second = read_table(folder / "a.csv"), read_table(folder / "b.csv")
     assert first["label"].equals(second["label"])
     for name in first.column_names[7:]:
-        assert np.allclose(matrix(first, [name]), matrix(second, [name]), atol=1e-9)
+        assert np.allclose(to_matrix(first, [name]), to_matrix(second, [name]), atol=1e-9)
 
 
 def test_a_model_file_is_a_pipeline_in_python(afcm, folder):
@@ -93,7 +93,7 @@ def test_the_columns_are_found_by_name(afcm, folder):
 
 
 def test_a_model_of_nameless_columns_wants_as_many_of_them(afcm, folder):
-    X = matrix(iris(), NAMES[:2])
+    X = to_matrix(iris(), NAMES[:2])
     model = PlainAFCM(3, random_state=0).fit(X)
     save_model(model, folder / "m.afcm")
     more = afcm("predict", "m.afcm", "iris.csv", "--out", "a.csv")
@@ -133,7 +133,7 @@ def test_what_predict_tells_machines_is_what_it_writes(afcm, folder):
 
 
 def test_predict_does_not_mix_json_and_the_table_on_standard_output(afcm, folder):
-    save_model(PlainAFCM(3, random_state=0).fit(matrix(iris(), NAMES)), folder / "m.afcm")
+    save_model(PlainAFCM(3, random_state=0).fit(to_matrix(iris(), NAMES)), folder / "m.afcm")
     done = afcm("predict", "m.afcm", "iris.csv", "--json", "--out", "-")
     assert (done.code, done.out) == (2, "")
     assert done.err == "afcm: --json and --out - both write to standard output; give --out a file\n"
@@ -148,7 +148,7 @@ def test_a_label_without_any_value_is_refused_and_nothing_is_written(afcm, folde
     assert done.code == 2
     assert "afcm: --label species: the column has no value; leave the option out" in done.err
     assert {path.name for path in folder.iterdir()} == {"iris.csv", "unknown.csv"}
-    save_model(PlainAFCM(3, random_state=0).fit(matrix(iris(), NAMES)), folder / "m.afcm")
+    save_model(PlainAFCM(3, random_state=0).fit(to_matrix(iris(), NAMES)), folder / "m.afcm")
     for command in (["predict", "m.afcm", "unknown.csv", "--out", "a.csv"], ["compare", "unknown.csv"]):
         done = afcm(*command, "--label", "species")
         assert (done.code, done.out) == (2, "")

@@ -12,7 +12,7 @@ pytest.importorskip("pyarrow")
 import pyarrow as pa
 
 from afcm.tabular import TableError, choose_columns
-from afcm.tabular.columns import first_missing, matrix
+from afcm.tabular.columns import find_missing, to_matrix
 from tests.tabular.files import NAMES, iris
 
 
@@ -41,9 +41,9 @@ def test_numbers_are_chosen_and_the_rest_explained():
         "nothing": "empty",
     }
     expected = [[1.5, 3, 1, 1.5], [2.5, 1, 0, 2.5], [np.nan, 2, 1, 3.5]]
-    assert np.array_equal(matrix(table, chosen.names), expected, equal_nan=True)
-    assert first_missing(matrix(table, chosen.names)) == (2, 0)
-    assert first_missing(matrix(table, ["whole"])) is None
+    assert np.array_equal(to_matrix(table, chosen.names), expected, equal_nan=True)
+    assert find_missing(to_matrix(table, chosen.names)) == (2, 0)
+    assert find_missing(to_matrix(table, ["whole"])) is None
 
 
 def test_row_numbers_are_not_clustered_by_unless_they_are_named():
@@ -91,4 +91,4 @@ def test_columns_of_one_value_may_be_predicted():
 def test_integers_beyond_what_a_float_holds_are_rounded():
     table = pa.table({"a": [2**53 + 1, 5, 2**62 + 3], "b": [1.0, 2.0, 4.0]})
     assert choose_columns(table).names == ["a", "b"]
-    np.testing.assert_array_equal(matrix(table, ["a"])[:, 0], [2.0**53, 5.0, 2.0**62])
+    np.testing.assert_array_equal(to_matrix(table, ["a"])[:, 0], [2.0**53, 5.0, 2.0**62])

@@ -15,7 +15,7 @@ from rich.console import Console
 from afcm.cli.options import Missing
 from afcm.cli.samples import Source, Wanted, load
 from afcm.tabular import TableError, choose_columns, read_table
-from afcm.tabular.columns import matrix
+from afcm.tabular.columns import to_matrix
 from afcm.tabular.delimited import Layout
 from tests.tabular.files import BROKEN, NAMES, csv_bytes, iris, npy_bytes, npz_bytes, parquet_bytes
 
@@ -31,7 +31,7 @@ def written(tmp_path):
 
 
 def features(table):
-    return matrix(table, list(NAMES))
+    return to_matrix(table, list(NAMES))
 
 
 FULL = {
@@ -59,7 +59,7 @@ def test_arrays(written, name):
     content = {"a.npy": npy_bytes(X), "a.npz": npz_bytes(X=X, y=np.arange(150)), "one.npz": npz_bytes(data=X)}[name]
     table = read_table(written(name, content))
     assert table.column_names == ["x0", "x1", "x2", "x3"]
-    assert np.array_equal(matrix(table, table.column_names), X)
+    assert np.array_equal(to_matrix(table, table.column_names), X)
 
 
 @pytest.mark.parametrize(("format", "content"), [("csv", csv_bytes()), ("parquet", parquet_bytes())])
@@ -106,7 +106,7 @@ def test_text_that_is_not_in_the_encoding_that_was_given(written):
 
 def test_integers_that_turn_into_decimals_late_are_numbers(written):
     table = read_table(written("late.csv", b"a\n" + b"1\n" * 600_000 + b"1.5\n"))
-    assert matrix(table, ["a"])[-1, 0] == 1.5
+    assert to_matrix(table, ["a"])[-1, 0] == 1.5
 
 
 def test_lines_longer_than_a_block_of_the_reader(written):
@@ -158,4 +158,4 @@ def test_ten_thousand_columns(written):
     X = np.arange(30_000).reshape(3, 10_000)
     lines = [",".join(f"g{j}" for j in range(10_000))] + [",".join(map(str, row)) for row in X]
     table = read_table(written("wide.csv", "\n".join(lines).encode()))
-    assert np.array_equal(matrix(table, choose_columns(table).names), X)
+    assert np.array_equal(to_matrix(table, choose_columns(table).names), X)

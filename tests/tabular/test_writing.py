@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("pyarrow")
 import pyarrow as pa
 
-from afcm.tabular import TableError, added_names, read_table, result_pieces, with_results, write_table
+from afcm.tabular import TableError, append_results, iterate_results, name_result_columns, read_table, write_table
 from tests.tabular.files import iris
 
 MEMBERSHIPS = np.array([[0.25, 0.75], [1.0, 0.0]])
@@ -22,7 +22,7 @@ def table():
 
 
 def test_columns_are_added(table):
-    result, names = with_results(table, [1, 0], MEMBERSHIPS, np.array([0.5, 0.0]))
+    result, names = append_results(table, [1, 0], MEMBERSHIPS, np.array([0.5, 0.0]))
     assert names == ["label", "membership_0", "membership_1", "ambiguity"]
     assert result.to_pylist()[0] == {
         "id": "a",
@@ -36,15 +36,15 @@ def test_columns_are_added(table):
 
 def test_taken_names_are_avoided_together(table):
     table = table.rename_columns(["label", "x"])
-    result, names = with_results(table, [1, 0], MEMBERSHIPS, np.zeros(2))
+    result, names = append_results(table, [1, 0], MEMBERSHIPS, np.zeros(2))
     assert names == ["afcm_label", "afcm_membership_0", "afcm_membership_1", "afcm_ambiguity"]
-    again, names = with_results(result, [1, 0], MEMBERSHIPS, np.zeros(2))
+    again, names = append_results(result, [1, 0], MEMBERSHIPS, np.zeros(2))
     assert names[0] == "afcm_afcm_label"
     assert again.num_columns == 10
 
 
 def test_rows_that_were_not_clustered_have_no_values(table):
-    result, _ = with_results(table, [1], MEMBERSHIPS[:1], np.zeros(1), rows=np.array([1]))
+    result, _ = append_results(table, [1], MEMBERSHIPS[:1], np.zeros(1), rows=np.array([1]))
     assert result["label"].to_pylist() == [None, 1]
     assert result["membership_1"].to_pylist() == [None, 0.75]
 
@@ -56,14 +56,14 @@ def test_pieces_make_the_whole(monkeypatch, tmp_path, dropped):
     memberships = np.random.default_rng(0).dirichlet([1, 1, 1], rows.size)
     found = memberships.argmax(axis=1), memberships, memberships.min(axis=1)
     rows = rows if dropped else None
-    whole, names = with_results(table, *found, rows)
+    whole, names = append_results(table, *found, rows)
     for ending in ("csv", "parquet", "jsonl"):
-        for name, pieces in (("whole", whole), ("pieces", result_pieces(table, *found, rows))):
+        for name, pieces in (("whole", whole), ("pieces", iterate_results(table, *found, rows))):
             write_table(pieces, tmp_path / f"{name}.{ending}")
     assert (tmp_path / "whole.csv").read_bytes() == (tmp_path / "pieces.csv").read_bytes()
     assert (tmp_path / "whole.jsonl").read_bytes() == (tmp_path / "pieces.jsonl").read_bytes()
     assert read_table(tmp_path / "pieces.parquet").equals(whole)
-    assert added_names(table, 3) == names
+    assert name_result_columns(table, 3) == names
 
 
 @pytest.mark.parametrize("ending", ["csv", "tsv", "parquet"])

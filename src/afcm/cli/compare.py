@@ -17,7 +17,7 @@ from afcm.cli.console import guarded, make_console, say, told
 from afcm.cli.progress import Stages, working
 from afcm.cli.samples import Samples, Source, Wanted, load, prepared
 from afcm.tabular import write_table
-from afcm.tabular.writing import writer
+from afcm.tabular.writing import find_writer
 
 # Characters that the table needs, whatever the terminal.
 WIDTH = 110
@@ -52,7 +52,7 @@ def compare(
     with guarded(console), told(console), working(console, f"reading {data}") as stages:
         outcome.check_folder("--out", out)
         if out is not None:
-            writer(out)
+            find_writer(out)
         names = [methods.method_class(name).__name__ for name in options.split(method)] or list(methods.METHODS)
         wanted = Wanted(options.split(columns), options.split(drop), id, label)
         samples = load(Source(data, format, delimiter, encoding, header), wanted, missing, console)

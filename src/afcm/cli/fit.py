@@ -15,8 +15,8 @@ from afcm.cli.console import guarded, make_console, told, typed
 from afcm.cli.progress import working
 from afcm.cli.samples import Samples, Source, Wanted, load, prepared
 from afcm.report.verdict import Verdict
-from afcm.tabular import added_names, result_pieces, write_table
-from afcm.tabular.writing import writer
+from afcm.tabular import iterate_results, name_result_columns, write_table
+from afcm.tabular.writing import find_writer
 
 
 def fit(
@@ -84,7 +84,7 @@ def check_outputs(out: Path | None, model: Path | None, report: Path | None, jso
     for option, path in (("--out", out), ("--model", model), ("--report", report)):
         outcome.check_folder(option, path)
     if out is not None:
-        writer(out)
+        find_writer(out)
     if json and str(out) == "-":
         raise ValueError("--json and --out - both write to standard output; give --out a file")
 
@@ -125,8 +125,8 @@ def written(fit: Fitted, out: Path | None, model: Path | None, report: Path | No
 def write_result(out: Path, samples: Samples, verdict: Verdict) -> list[str]:
     """The table with its new columns, whose names are returned."""
     found = verdict.fit.labels, verdict.fit.memberships, verdict.ambiguity
-    write_table(result_pieces(samples.table, *found, samples.rows), out)
-    return added_names(samples.table, verdict.n_clusters)
+    write_table(iterate_results(samples.table, *found, samples.rows), out)
+    return name_result_columns(samples.table, verdict.n_clusters)
 
 
 def save(fit: Fitted, path: Path) -> None:

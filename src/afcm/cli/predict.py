@@ -16,10 +16,10 @@ from afcm.cli.progress import working
 from afcm.cli.samples import Samples, Source
 from afcm.metrics.ambiguity import ambiguity, honest_memberships, is_ambiguous
 from afcm.report.verdict import known_classes, scores_of
-from afcm.tabular import TableError, added_names, choose_columns, result_pieces, write_table
-from afcm.tabular.columns import matrix
-from afcm.tabular.reading import listed
-from afcm.tabular.writing import writer
+from afcm.tabular import TableError, choose_columns, iterate_results, name_result_columns, write_table
+from afcm.tabular.columns import to_matrix
+from afcm.tabular.errors import join_names
+from afcm.tabular.writing import find_writer
 
 
 def predict(
@@ -42,7 +42,7 @@ def predict(
     console = make_console()
     with guarded(console), told(console) as notes, working(console, f"reading {data}") as stages:
         outcome.check_folder("--out", out)
-        writer(out)
+        find_writer(out)
         if json and str(out) == "-":
             raise ValueError("--json and --out - both write to standard output; give --out a file")
         fitted, about = opened(model)
@@ -71,14 +71,16 @@ def load_for(fitted: Any, about: dict[str, Any], source: Source, label: str | No
     names = list(about.get("columns") or getattr(fitted, "feature_names_in_", []))
     absent = [name for name in names if name not in table.column_names]
     if absent:
-        raise TableError(f"{source.path} lacks the model's column {absent[0]!r}; it has {listed(table.column_names)}")
+        raise TableError(
+            f"{source.path} lacks the model's column {absent[0]!r}; it has {join_names(table.column_names)}"
+        )
     names = choose_columns(table, names, label=label, constant=True).names
     if len(names) != fitted.n_features_in_:  # a model from Python, fitted on a plain array
         raise TableError(
             f"{source.path} has {len(names)} columns of numbers, the model {fitted.n_features_in_} features; leave the "
             "other columns out of the file"
         )
-    return Samples(table, names, matrix(table, names), label=label)
+    return Samples(table, names, to_matrix(table, names), label=label)
 
 
 def labelled(fitted: Any, samples: Samples, out: Path) -> dict[str, Any]:
@@ -87,7 +89,7 @@ def labelled(fitted: Any, samples: Samples, out: Path) -> dict[str, Any]:
     labels, memberships = estimator.predict(X), memberships_of(estimator, X)
     soft = hasattr(estimator, "memberships_")
     doubt = ambiguity(honest_memberships(estimator, X) if soft else memberships)
-    write_table(result_pieces(samples.table, labels, memberships, doubt, samples.rows), out)
+    write_table(iterate_results(samples.table, labels, memberships, doubt, samples.rows), out)
     classes = samples.column(samples.label)
     return {
         "method": type(estimator).__name__,
@@ -96,7 +98,7 @@ def labelled(fitted: Any, samples: Samples, out: Path) -> dict[str, Any]:
         "sizes": np.bincount(labels, minlength=memberships.shape[1]).tolist(),
         "ambiguous": int(is_ambiguous(doubt).sum()),
         "scores": outcome.scored(None if classes is None else scores_of(known_classes(classes), labels)),
-        "added_columns": added_names(samples.table, memberships.shape[1]),
+        "added_columns": name_result_columns(samples.table, memberships.shape[1]),
         "files": [str(out)],
     }
 

@@ -14,9 +14,9 @@ from afcm.cli.console import say
 from afcm.cli.options import Missing, Scale
 from afcm.report.verdict import known_classes
 from afcm.tabular import TableError, choose_columns, read_table
-from afcm.tabular.columns import explained, first_missing, matrix
+from afcm.tabular.columns import find_missing, to_matrix
 from afcm.tabular.delimited import Layout
-from afcm.tabular.reading import listed
+from afcm.tabular.errors import join_names
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Samples:
 
     def features(self) -> NDArray[np.float64]:
         """The samples in the table's units."""
-        values = matrix(self.table, self.columns)
+        values = to_matrix(self.table, self.columns)
         return values if self.rows is None else values[self.rows]
 
 
@@ -89,16 +89,19 @@ def load(source: Source, wanted: Wanted, missing: Missing, console: Console) -> 
     """Read, choose columns, look at missing values; say what was chosen."""
     table = source.read()
     chosen = choose_columns(table, wanted.columns, id=wanted.id, label=wanted.label, drop=wanted.drop)
-    left = f"; left out: {explained(chosen.left_out)}" if chosen.left_out else ""
+    left = f"; left out: {chosen.explain_left_out()}" if chosen.left_out else ""
     if not wanted.columns:
-        say(console, f"clustering {table.num_rows} rows by {len(chosen.names)} columns: {listed(chosen.names)}{left}")
-    samples = Samples(table, chosen.names, matrix(table, chosen.names), None, wanted.id, wanted.label)
+        say(
+            console,
+            f"clustering {table.num_rows} rows by {len(chosen.names)} columns: {join_names(chosen.names)}{left}",
+        )
+    samples = Samples(table, chosen.names, to_matrix(table, chosen.names), None, wanted.id, wanted.label)
     return samples.complete(missing, console)
 
 
 def complete_rows(X: Any, names: list[str], missing: Missing, console: Console) -> NDArray[np.intp] | None:
     """The rows to cluster, None for all of them; missing values as the option says."""
-    place = first_missing(X)
+    place = find_missing(X)
     if place is None:
         return None
     if missing is Missing.error:

@@ -1,16 +1,17 @@
-"""Tables as people keep them: read, look through, prepare for a fit, write. Needs pyarrow (extra ``cli``)."""
+"""Read tables from files, choose the columns to cluster by, and write tables with results. Needs the extra ``cli``."""
 
-from afcm.tabular.columns import Chosen, choose_columns
-from afcm.tabular.reading import TableError, read_table
-from afcm.tabular.writing import added_names, result_pieces, with_results, write_table
+from afcm.tabular.columns import ColumnChoice, choose_columns
+from afcm.tabular.errors import TableError
+from afcm.tabular.reading import read_table
+from afcm.tabular.writing import append_results, iterate_results, name_result_columns, write_table
 
 __all__ = [
-    "Chosen",
+    "ColumnChoice",
     "TableError",
-    "added_names",
+    "append_results",
     "choose_columns",
+    "iterate_results",
+    "name_result_columns",
     "read_table",
-    "result_pieces",
-    "with_results",
     "write_table",
 ]

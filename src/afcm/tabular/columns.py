@@ -1,4 +1,4 @@
-"""Which columns of a table to cluster by, and the matrix they make."""
+"""Choose the columns of a table to cluster by, check them, and turn them into a matrix."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from afcm.tabular.errors import TableError
-from afcm.tabular.reading import listed
+from afcm.tabular.errors import TableError, join_names
 
 # Beyond this size squares of distances overflow.
 LARGEST = 1e150
@@ -20,23 +19,20 @@ LARGEST = 1e150
 MOSTLY_NUMBERS = 0.5
 NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
 NUMERIC = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_decimal)
-# Names that a column of row numbers goes by.
+# Usual names of a column of row numbers.
 ID_NAMES = ("id", "index", "idx", "key", "uuid", "row", "rowid", "row_id", "nr", "no", "number", "unnamed: 0", "")
+BLOCK_ROWS = 1 << 16
 
 
 @dataclass(frozen=True)
-class Chosen:
-    """The columns to cluster by.
-
-    Attributes
-    ----------
-    names : list of str
-    left_out : dict
-        Other columns, and why they are not used.
-    """
+class ColumnChoice:
+    """Names of the columns to cluster by, and the reason for each column that is left out."""
 
     names: list[str]
     left_out: dict[str, str] = field(default_factory=dict)
+
+    def explain_left_out(self) -> str:
+        return join_names([f"{name} ({why})" for name, why in self.left_out.items()])
 
 
 def choose_columns(
@@ -47,54 +43,48 @@ def choose_columns(
     label: str | None = None,
     drop: Sequence[str] = (),
     constant: bool = False,
-) -> Chosen:
-    """The columns as named, or all columns of numbers.
+) -> ColumnChoice:
+    """Choose the columns that are named, or all columns of numbers.
 
     ``id``, ``label`` and ``drop`` are never among them. A column that is named and cannot be used is an error; so is
     one that mixes numbers and text, or (unless ``constant``) has one value only.
     """
     for option, names in (("--columns", columns), ("--id", [id]), ("--label", [label]), ("--drop", drop)):
-        check_known(table, option, [name for name in names if name is not None])
+        check_columns_exist(table, option, [name for name in names if name is not None])
     kept_out = {name: why for name, why in ((id, "id"), (label, "label")) if name is not None}
     kept_out |= dict.fromkeys(drop, "dropped")
     both = [name for name in columns if name in kept_out]
     if both:
         raise TableError(f"--columns names {both[0]!r}, which is also the {kept_out[both[0]]} column; name it once")
-    used, left_out = [], dict(kept_out)
+    choice = ColumnChoice([], kept_out)
     for name in columns or [name for name in table.column_names if name not in kept_out]:
-        fault = not_numeric(table, name)
+        fault = explain_non_numeric(table, name)
         if fault is None and not columns and is_identifier(table, name):
-            left_out[name] = "an identifier, it seems"
+            choice.left_out[name] = "an identifier, it seems"
         elif fault is None:
             check_values(table, name, constant)
-            used.append(name)
+            choice.names.append(name)
         elif columns:
             raise TableError(f"column {name!r} is {fault} and cannot be clustered by; leave it out of --columns")
         else:
-            left_out[name] = fault
-    if not used:
-        raise TableError(
-            f"no column of numbers is left to cluster by: {explained(left_out)}; name others with --columns"
-        )
-    return Chosen(used, left_out)
+            choice.left_out[name] = fault
+    if not choice.names:
+        left_out = choice.explain_left_out()
+        raise TableError(f"no column of numbers is left to cluster by: {left_out}; name others with --columns")
+    return choice
 
 
-def explained(left_out: dict[str, str]) -> str:
-    """Columns with the reason they are not used."""
-    return listed([f"{name} ({why})" for name, why in left_out.items()])
-
-
-def check_known(table: pa.Table, option: str, names: Sequence[str]) -> None:
-    """Named columns are there."""
+def check_columns_exist(table: pa.Table, option: str, names: Sequence[str]) -> None:
     for name in names:
         if name not in table.column_names:
-            raise TableError(f"{option} {name}: there is no such column; the table has {listed(table.column_names)}")
+            known = join_names(table.column_names)
+            raise TableError(f"{option} {name}: there is no such column; the table has {known}")
     if len(set(names)) < len(names):
-        raise TableError(f"{option} names a column twice: {listed(list(names))}")
+        raise TableError(f"{option} names a column twice: {join_names(names)}")
 
 
-def not_numeric(table: pa.Table, name: str) -> str | None:
-    """Why a column holds no numbers, or None. One that mixes numbers and text is an error."""
+def explain_non_numeric(table: pa.Table, name: str) -> str | None:
+    """Say why a column holds no numbers, or None if it does. One that mixes numbers and text is an error."""
     kind = table.schema.field(name).type
     if pa.types.is_null(kind):
         return "empty"
@@ -107,7 +97,7 @@ def not_numeric(table: pa.Table, name: str) -> str | None:
 
 
 def check_not_mixed(column: Any, name: str) -> None:
-    """Numbers with a few words between them are a mistake, not text."""
+    """Refuse numbers with a few words between them: a mistake, not text."""
     numbers = pc.match_substring_regex(column, NUMBER)
     share = pc.mean(numbers).as_py() or 0.0
     if MOSTLY_NUMBERS <= share < 1:
@@ -119,12 +109,11 @@ def check_not_mixed(column: Any, name: str) -> None:
 
 
 def check_values(table: pa.Table, name: str, constant: bool) -> None:
-    """Finite, not too large, more than one of them (unless ``constant``)."""
+    """Refuse values that are not finite or too large, and (unless ``constant``) columns of one value or none."""
     column = table[name]
     if not pa.types.is_floating(column.type):
         column = column.cast(pa.float64(), safe=False)  # integers beyond 2^53 are rounded
-    extremes = pc.min_max(column).as_py()
-    low, high = extremes["min"], extremes["max"]
+    low, high = pc.min_max(column).as_py().values()
     if low is None and constant:
         return
     if low is None:
@@ -144,14 +133,14 @@ def check_values(table: pa.Table, name: str, constant: bool) -> None:
 
 
 def is_identifier(table: pa.Table, name: str) -> bool:
-    """A column of different whole numbers that is called like one of row numbers."""
+    """Tell columns of row numbers: a usual name, and different whole numbers."""
     column = table[name]
-    named_so = name.strip().lower() in ID_NAMES or name.lower().endswith("_id")
-    return bool(named_so and pa.types.is_integer(column.type) and pc.count_distinct(column).as_py() == table.num_rows)
+    usual = name.strip().lower() in ID_NAMES or name.lower().endswith("_id")
+    return bool(usual and pa.types.is_integer(column.type) and pc.count_distinct(column).as_py() == table.num_rows)
 
 
-def matrix(table: pa.Table, names: Sequence[str]) -> NDArray[np.float64]:
-    """The columns as a matrix of floats, a row per sample; missing values are NaN."""
+def to_matrix(table: pa.Table, names: Sequence[str]) -> NDArray[np.float64]:
+    """Return the columns as a matrix of floats with a row per sample; missing values are NaN."""
     X = np.empty((table.num_rows, len(names)))
     for j, name in enumerate(names):
         start = 0
@@ -161,10 +150,10 @@ def matrix(table: pa.Table, names: Sequence[str]) -> NDArray[np.float64]:
     return X
 
 
-def first_missing(X: NDArray[np.float64]) -> tuple[int, int] | None:
-    """Row and column of the first missing value."""
-    for start in range(0, X.shape[0], 1 << 16):
-        block = np.isnan(X[start : start + (1 << 16)])
+def find_missing(X: NDArray[np.float64]) -> tuple[int, int] | None:
+    """Return row and column of the first missing value, or None."""
+    for start in range(0, X.shape[0], BLOCK_ROWS):
+        block = np.isnan(X[start : start + BLOCK_ROWS])
         if block.any():
             row, column = np.argwhere(block)[0]
             return start + int(row), int(column)

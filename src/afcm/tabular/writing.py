@@ -1,10 +1,13 @@
-"""A table with what was found in it, to a file."""
+"""Append labels, memberships and ambiguity to a table, and write it as CSV, TSV, Parquet or JSON lines."""
 
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +22,10 @@ PREFIX = "afcm_"
 PIECE_ROWS, LINES = 131_072, 10_000
 
 
-def with_results(
+def append_results(
     table: pa.Table, labels: Any, memberships: Any, ambiguity: Any, rows: Any = None
 ) -> tuple[pa.Table, list[str]]:
-    """The table with ``label``, one ``membership_j`` a cluster and ``ambiguity``; and the names of these columns.
+    """Append ``label``, one ``membership_j`` a cluster and ``ambiguity``; also return the names of these columns.
 
     If one of the names is taken, all of them begin with ``afcm_``. ``rows``: which rows were clustered (the others get
     no values).
@@ -34,37 +37,35 @@ def with_results(
     while any(prefix + name in table.column_names for name in found):
         prefix += PREFIX
     for name, values in found.items():
-        table = table.append_column(prefix + name, spread(values, rows, table.num_rows))
+        table = table.append_column(prefix + name, spread_rows(values, rows, table.num_rows))
     return table, [prefix + name for name in found]
 
 
-def added_names(table: pa.Table, n_clusters: int) -> list[str]:
-    """What the columns of a result will be called beside those of the table."""
-    return with_results(table.slice(0, 0), [], np.empty((0, n_clusters)), np.empty(0))[1]
+def name_result_columns(table: pa.Table, n_clusters: int) -> list[str]:
+    """Return the names that `append_results` will give its columns beside those of the table."""
+    return append_results(table.slice(0, 0), [], np.empty((0, n_clusters)), np.empty(0))[1]
 
 
-def result_pieces(
+def iterate_results(
     table: pa.Table, labels: Any, memberships: Any, ambiguity: Any, rows: Any = None
 ) -> Iterator[pa.Table]:
-    """`with_results`, some rows at a time: large tables need not be held twice. ``rows`` rise."""
+    """Yield `append_results` some rows at a time: large tables need not be held twice. ``rows`` rise."""
     for start in range(0, max(table.num_rows, 1), PIECE_ROWS):
-        end, mine, local = start + PIECE_ROWS, slice(start, start + PIECE_ROWS), None
+        mine, local = slice(start, start + PIECE_ROWS), None
         if rows is not None:
-            mine = slice(*np.searchsorted(rows, [start, end]))
+            mine = slice(*np.searchsorted(rows, [start, start + PIECE_ROWS]))
             local = rows[mine] - start
         piece = table.slice(start, PIECE_ROWS)
-        yield with_results(piece, labels[mine], memberships[mine], ambiguity[mine], local)[0]
+        yield append_results(piece, labels[mine], memberships[mine], ambiguity[mine], local)[0]
 
 
-def spread(values: Any, rows: Any, n_rows: int) -> pa.Array:
-    """Values of some rows as a column, null in the others."""
+def spread_rows(values: Any, rows: Any, n_rows: int) -> pa.Array:
+    """Return a column of length ``n_rows`` that has values in ``rows`` and is null elsewhere."""
     values = np.ascontiguousarray(values)
     if rows is None:
         return pa.array(values)
-    whole = np.zeros(n_rows, dtype=values.dtype)
-    whole[rows] = values
-    absent = np.ones(n_rows, dtype=bool)
-    absent[rows] = False
+    whole, absent = np.zeros(n_rows, dtype=values.dtype), np.ones(n_rows, dtype=bool)
+    whole[rows], absent[rows] = values, False
     return pa.array(whole, mask=absent)
 
 
@@ -78,13 +79,12 @@ def write_table(table: pa.Table | Iterator[pa.Table], path: str | Path) -> None:
         write_csv(pieces, sys.stdout.buffer)
         sys.stdout.flush()
         return
-    write = writer(path)
+    write = find_writer(path)
     with replacing(path) as draft:
         write(pieces, draft)
 
 
-def writer(path: str | Path) -> Callable[[Iterator[pa.Table], Any], None]:
-    """What writes this ending."""
+def find_writer(path: str | Path) -> Callable[[Iterator[pa.Table], Any], None]:
     ending = Path(path).suffix.lower()
     if str(path) != "-" and ending not in WRITERS:
         raise TableError(f"--out {path}: cannot write the ending {ending!r}; use one of {', '.join(WRITERS)}")
@@ -92,49 +92,39 @@ def writer(path: str | Path) -> Callable[[Iterator[pa.Table], Any], None]:
 
 
 def write_csv(pieces: Iterator[pa.Table], target: Any, delimiter: str = ",") -> None:
-    """Text with quotes where they are needed."""
     import pyarrow.csv as arrow_csv
 
     options = arrow_csv.WriteOptions(delimiter=delimiter, quoting_style="needed")
-    first = flattened(next(pieces))
-    with arrow_csv.CSVWriter(target, first.schema, write_options=options) as out:
-        out.write_table(first)
-        for piece in pieces:
-            out.write_table(flattened(piece))
-
-
-def write_tsv(pieces: Iterator[pa.Table], target: Any) -> None:
-    """The same with tabs."""
-    write_csv(pieces, target, "\t")
+    write_pieces(map(flatten, pieces), lambda schema: arrow_csv.CSVWriter(target, schema, write_options=options))
 
 
 def write_parquet(pieces: Iterator[pa.Table], target: Any) -> None:
-    """Types are kept."""
     import pyarrow.parquet as pq
 
+    write_pieces(pieces, lambda schema: pq.ParquetWriter(target, schema))
+
+
+def write_pieces(pieces: Iterator[pa.Table], open_writer: Callable[[pa.Schema], Any]) -> None:
     first = next(pieces)
-    with pq.ParquetWriter(target, first.schema) as out:
-        out.write_table(first)
-        for piece in pieces:
+    with open_writer(first.schema) as out:
+        for piece in chain([first], pieces):
             out.write_table(piece)
 
 
 def write_json_lines(pieces: Iterator[pa.Table], target: Path) -> None:
-    """One object a line; NaN and infinity, which JSON lacks, are null."""
+    """Write one object a line; NaN and infinity, which JSON lacks, are null."""
     with open(target, "w", encoding="utf-8") as lines:
         for batch in (batch for piece in pieces for batch in piece.to_batches(max_chunksize=LINES)):
             for row in batch.to_pylist():
-                finite = {name: None if is_nan(value) else value for name, value in row.items()}
+                finite = {
+                    name: None if isinstance(value, float) and not math.isfinite(value) else value
+                    for name, value in row.items()
+                }
                 lines.write(json.dumps(finite, ensure_ascii=False, default=str, allow_nan=False) + "\n")
 
 
-def is_nan(value: Any) -> bool:
-    """A float that JSON cannot hold?"""
-    return isinstance(value, float) and not np.isfinite(value)
-
-
-def flattened(table: pa.Table) -> pa.Table:
-    """Nested columns as text: CSV has none."""
+def flatten(table: pa.Table) -> pa.Table:
+    """Turn nested columns into text: CSV has none."""
     for place, column in enumerate(table.schema):
         if pa.types.is_nested(column.type):
             texts = [None if value is None else json.dumps(value, default=str) for value in table[place].to_pylist()]
@@ -144,7 +134,7 @@ def flattened(table: pa.Table) -> pa.Table:
 
 WRITERS: dict[str, Callable[[Iterator[pa.Table], Any], None]] = {
     ".csv": write_csv,
-    ".tsv": write_tsv,
+    ".tsv": partial(write_csv, delimiter="\t"),
     ".parquet": write_parquet,
     ".jsonl": write_json_lines,
     ".ndjson": write_json_lines,
