@@ -18,7 +18,7 @@ def test_a_fit_that_was_stopped_goes_on(afcm, folder, monkeypatch):
 
     whole = afcm(*PLAIN, "--out", "whole.csv")
     assert whole.code == 0, whole.err
-    sweeps, seen = Stages.sweeps, []
+    sweeps, seen = Stages.follow_sweeps, []
 
     def impatient(*given):
         look = sweeps(*given)
@@ -31,7 +31,7 @@ def test_a_fit_that_was_stopped_goes_on(afcm, folder, monkeypatch):
 
         return stop
 
-    monkeypatch.setattr(Stages, "sweeps", impatient)
+    monkeypatch.setattr(Stages, "follow_sweeps", impatient)
     assert afcm(*PLAIN, "--checkpoint", "fit.ckpt", "--out", "stopped.csv").code != 0
     assert not read(folder / "fit.ckpt")["finished"]
     assert not (folder / "stopped.csv").exists()

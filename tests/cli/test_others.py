@@ -15,7 +15,7 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("typer")
 from afcm import select_n_clusters
 from afcm.cli.methods import METHODS
-from afcm.cli.progress import Expected
+from afcm.cli.progress import SweepForecast
 from afcm.tabular import read_table
 
 COMMANDS = ("fit", "predict", "select", "compare", "info", "demo", "reproduce")
@@ -115,20 +115,20 @@ def test_being_stopped_leaves_nothing(folder, number, code):
     assert [path.name for path in folder.iterdir() if path.name != "iris.csv"] == ["big.npy"]
 
 
-class TestExpected:
+class TestSweepForecast:
     def test_a_geometric_series_is_foreseen(self):
-        expected = Expected(1e-6, 300, 1)
-        totals = [expected.total(i, 0.5**i) for i in range(1, 11)]
+        forecast = SweepForecast(1e-6, 300, 1)
+        totals = [forecast.update(i, 0.5**i) for i in range(1, 11)]
         assert totals[-1] == pytest.approx(20, abs=1)  # 2⁻²⁰ ≈ 1e-6
 
     def test_never_beyond_max_iter(self):
-        expected = Expected(1e-6, 30, 1)
-        assert [expected.total(i, 1.0) for i in range(1, 6)][-1] == 30
+        forecast = SweepForecast(1e-6, 30, 1)
+        assert [forecast.update(i, 1.0) for i in range(1, 6)][-1] == 30
 
     def test_runs_to_come_are_counted(self):
-        expected = Expected(1e-2, 100, 3)
+        forecast = SweepForecast(1e-2, 100, 3)
         for i in range(1, 8):
-            total = expected.total(i, 0.5**i)
+            total = forecast.update(i, 0.5**i)
         assert total == pytest.approx(21, abs=3)
-        assert expected.total(1, 0.5) <= 300
-        assert expected.done == 8
+        assert forecast.update(1, 0.5) <= 300
+        assert forecast.done == 8

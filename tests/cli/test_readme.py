@@ -11,6 +11,8 @@ import pytest
 pytest.importorskip("pyarrow")
 pytest.importorskip("typer")
 from afcm.cli import app
+from afcm.cli.select import select
+from afcm.selection.criteria import CRITERIA
 from tests.tabular.files import csv_bytes
 
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
@@ -38,6 +40,15 @@ def tables(folder):
 def test_there_are_commands_to_run():
     assert len(readme_commands()) == 6
     assert len(help_commands()) == 6  # reproduce takes over an hour and shows none
+
+
+def test_criteria_are_counted_right():
+    words = ("five", "six", "seven", "eight", "nine")
+    for text in (README, select.__doc__):
+        counts = re.findall(r"(\w+) criteria", text)
+        numbers = [words.index(word) + 5 for word in counts if word in words]
+        assert numbers, counts
+        assert set(numbers) == {len(CRITERIA)}
 
 
 @pytest.mark.parametrize("source", [readme_commands, help_commands])

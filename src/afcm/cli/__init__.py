@@ -1,4 +1,4 @@
-"""The command line, ``afcm``: one module a command; `console`, `progress` and `options` are what they share."""
+"""The command line ``afcm``: one module for each command; the other modules are shared by them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ try:
 except ImportError as missing:  # pragma: no cover - the message is all there is
     sys.exit(f"the command line needs {missing.name}: pip install 'afcm[cli]'")
 
+from afcm._util.version import __version__
 from afcm.cli.compare import compare
-from afcm.cli.console import interruptible
+from afcm.cli.console import exit_on_sigterm
 from afcm.cli.demo import demo
 from afcm.cli.fit import fit
 from afcm.cli.info import info
@@ -38,10 +39,7 @@ for command in (fit, predict, select, compare, info, demo, reproduce):
 
 
 def show_version(wanted: bool) -> None:
-    """Print the version and stop."""
     if wanted:
-        from afcm._util.version import __version__
-
         typer.echo(f"afcm {__version__}")
         raise typer.Exit
 
@@ -55,5 +53,5 @@ def afcm(
 
 def main() -> Any:
     """Entry point of ``afcm``."""
-    with interruptible():
+    with exit_on_sigterm():
         return app()

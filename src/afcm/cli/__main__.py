@@ -1,4 +1,4 @@
-"""``python -m afcm.cli``."""
+"""Run the command line as ``python -m afcm.cli``."""
 
 from afcm.cli import main
 

@@ -1,4 +1,4 @@
-"""``afcm compare``."""
+"""The command ``afcm compare``."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from rich.table import Table
 
 from afcm._util.messages import one_line
 from afcm.cli import methods, options, outcome
-from afcm.cli.console import guarded, make_console, say, told
-from afcm.cli.progress import Stages, working
-from afcm.cli.samples import Samples, Source, Wanted, load, prepared
+from afcm.cli.console import collect_warnings, make_console, report_errors, say
+from afcm.cli.progress import Stages, show_progress
+from afcm.cli.samples import ColumnOptions, Samples, Source, fit_steps, load_samples
+from afcm.report.verdict import Verdict
 from afcm.tabular import write_table
-from afcm.tabular.writing import find_writer
 
 # Characters that the table needs, whatever the terminal.
 WIDTH = 110
@@ -49,72 +49,62 @@ def compare(
     Example: afcm compare data.csv --label y
     """
     console = make_console()
-    with guarded(console), told(console), working(console, f"reading {data}") as stages:
-        outcome.check_folder("--out", out)
-        if out is not None:
-            find_writer(out)
-        names = [methods.method_class(name).__name__ for name in options.split(method)] or list(methods.METHODS)
-        wanted = Wanted(options.split(columns), options.split(drop), id, label)
-        samples = load(Source(data, format, delimiter, encoding, header), wanted, missing, console)
-        prepared(samples, scale, missing)
-        count = number(clusters, samples, console)
-        rows = compared(names, count, samples, seed, stages)
+    with report_errors(console), collect_warnings(console), show_progress(console, f"reading {data}") as stages:
+        outcome.check_table_file(out)
+        names = [methods.find_class(name).__name__ for name in options.split_names(method)] or list(methods.METHODS)
+        source = Source(data, format, delimiter, encoding, header)
+        samples = load_samples(source, ColumnOptions(columns, drop, id, label), missing, console)
+        fit_steps(samples, scale, missing)
+        count = choose_count(clusters, samples, console)
+        rows = fit_methods(names, count, samples, seed, stages)
         if out is not None:
             write_table(pa.Table.from_pylist(rows), out)
     if json:
         outcome.print_json({"n_clusters": count, "methods": rows, "files": [] if out is None else [str(out)]})
     else:
-        show(rows, count)
+        print_table(rows, count)
 
 
-def number(clusters: str, samples: Samples, console: Console) -> int:
-    """The number of clusters for all methods."""
+def choose_count(clusters: str, samples: Samples, console: Console) -> int:
     if not clusters and samples.label is not None:
         say(console, f"note: {samples.n_classes} clusters, as many as --label has classes (oracle)")
         return samples.n_classes
-    count_or_auto = options.count(clusters or "auto")
-    return methods.counted(samples.X) if count_or_auto == "auto" else int(count_or_auto)
+    count = options.parse_count(clusters or "auto")
+    return methods.count_clusters(samples.X) if count == "auto" else int(count)
 
 
-def compared(names: list[str], count: int, samples: Samples, seed: int, stages: Stages) -> list[dict[str, Any]]:
-    """A row a method; one that fails is a row with the reason."""
-    rows = []
+def fit_methods(names: list[str], count: int, samples: Samples, seed: int, stages: Stages) -> list[dict[str, Any]]:
+    """Return a row a method; one that fails is a row with the reason."""
+    rows: list[dict[str, Any]] = []
     for name in names:
         try:
-            estimator = methods.make(name, count, seed, {})
-            seconds = methods.fitted(estimator, samples.X, stages)
-            rows.append({"method": name, "seconds": seconds, **figures(estimator, samples)})
+            estimator = methods.make_estimator(name, count, seed)
+            seconds = methods.fit_estimator(estimator, samples.X, stages)
+            verdict = Verdict.on(estimator, samples.X, samples.get_column(samples.label))
         except ValueError as error:
             rows.append({"method": name, "remark": one_line(error)})
+            continue
+        rows.append(
+            {
+                "method": name,
+                "seconds": seconds,
+                **outcome.format_scores(verdict.scores),
+                "small": int(verdict.sizes.min()),
+                "large": int(verdict.sizes.max()),
+                "ambiguous": len(verdict.ambiguous),
+                "memberships": verdict.fit.state,
+            }
+        )
     columns = list(dict.fromkeys(key for row in rows for key in row))
     return [{key: row.get(key) for key in columns} for row in rows]
 
 
-def figures(estimator: Any, samples: Samples) -> dict[str, Any]:
-    """What can be compared between methods."""
-    verdict = outcome.judged(estimator, samples)
-    return {
-        **outcome.scored(verdict.scores),
-        "small": int(verdict.sizes.min()),
-        "large": int(verdict.sizes.max()),
-        "ambiguous": len(verdict.ambiguous),
-        "memberships": verdict.fit.state,
-    }
-
-
-def show(rows: list[dict[str, Any]], count: int) -> None:
-    """The table on standard output."""
+def print_table(rows: list[dict[str, Any]], count: int) -> None:
     table = Table(title=f"{count} clusters", title_justify="left", box=SIMPLE)
     for name in rows[0]:
         words = name in ("method", "memberships", "remark")
         table.add_column(name, justify="left" if words else "right", no_wrap=name != "remark")
     for row in rows:
-        table.add_row(*map(shown, row.values()))
+        cells = ("" if value is None else value for value in row.values())
+        table.add_row(*(f"{value:.3f}" if isinstance(value, float) else str(value) for value in cells))
     Console(width=max(Console().width, WIDTH)).print(table)
-
-
-def shown(value: Any) -> str:
-    """A cell."""
-    if value is None:
-        return ""
-    return f"{value:.3f}" if isinstance(value, float) else str(value)

@@ -1,4 +1,4 @@
-"""What all commands say and how: messages, errors with their exit codes, progress."""
+"""Print messages and errors of the commands, and end them with the documented exit codes."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ BAD_INPUT, INTERRUPTED, TERMINATED = 2, 130, 143
 
 
 def make_console() -> Console:
-    """Standard error: standard output is for results."""
+    """Return a console on standard error: standard output is for results."""
     return Console(stderr=True)
 
 
 def say(console: Console, message: str) -> None:
-    """A line on standard error, as it is."""
+    """Print one line, however long, with brackets as they are."""
     console.print(escape(message), highlight=False, soft_wrap=True)
 
 
 @contextmanager
-def guarded(console: Console, when_stopped: str = "stopped; nothing was written") -> Iterator[None]:
-    """One line instead of a traceback where the user can do something about it."""
+def report_errors(console: Console, when_stopped: str = "stopped; nothing was written") -> Iterator[None]:
+    """Print one line instead of a traceback if the user can do something about an error."""
     try:
         yield
     except (ValueError, OSError, RuntimeError, MemoryError, ImportError) as error:
@@ -43,8 +43,8 @@ def guarded(console: Console, when_stopped: str = "stopped; nothing was written"
 
 
 @contextmanager
-def told(console: Console, *, aloud: bool = True) -> Iterator[list[str]]:
-    """Warnings of the package as a list, and (``aloud``) as notes, one line each."""
+def collect_warnings(console: Console, *, aloud: bool = True) -> Iterator[list[str]]:
+    """Collect the package's warnings in a list, and (``aloud``) print each as a note of one line."""
     notes: list[str] = []
 
     def note(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
@@ -62,8 +62,8 @@ def told(console: Console, *, aloud: bool = True) -> Iterator[list[str]]:
 
 
 @contextmanager
-def interruptible() -> Iterator[None]:
-    """SIGTERM ends a command as an exception does, so that drafts of files are removed."""
+def exit_on_sigterm() -> Iterator[None]:
+    """Let SIGTERM end a command as an exception does, so that drafts of files are removed."""
 
     def stop(_number: int, _frame: Any) -> None:
         sys.exit(TERMINATED)
@@ -75,6 +75,6 @@ def interruptible() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def typed() -> str:
-    """The command line, without the folder the program lies in."""
+def format_command_line() -> str:
+    """Return the command as it was typed, without the folder of the program."""
     return shlex.join(["afcm", *sys.argv[1:]])

@@ -1,4 +1,4 @@
-"""``afcm demo``."""
+"""The command ``afcm demo``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from afcm.cli.console import guarded, make_console
+from afcm.cli.console import make_console, report_errors
 
 
 def demo(*, out: Annotated[Path, typer.Option(help="Folder for demo.png and report.html.")] = Path("out")) -> None:
@@ -15,7 +15,7 @@ def demo(*, out: Annotated[Path, typer.Option(help="Folder for demo.png and repo
 
     Example: afcm demo --out out
     """
-    with guarded(make_console()):
+    with report_errors(make_console()):
         from afcm.demo import main
 
         main(["--out", str(out)])

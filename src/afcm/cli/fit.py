@@ -1,4 +1,4 @@
-"""``afcm fit``."""
+"""The command ``afcm fit``."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ import numpy as np
 import typer
 
 from afcm.cli import methods, options, outcome
-from afcm.cli.console import guarded, make_console, told, typed
-from afcm.cli.progress import working
-from afcm.cli.samples import Samples, Source, Wanted, load, prepared
+from afcm.cli.console import collect_warnings, format_command_line, make_console, report_errors
+from afcm.cli.progress import show_progress
+from afcm.cli.samples import ColumnOptions, Samples, Source, fit_steps, load_samples
 from afcm.report.verdict import Verdict
 from afcm.tabular import iterate_results, name_result_columns, write_table
-from afcm.tabular.writing import find_writer
 
 
 def fit(
@@ -59,104 +58,89 @@ def fit(
     Example: afcm fit data.csv --clusters 3 --out result.parquet --model model.afcm --report report.html
     """
     console = make_console()
-    with guarded(console), told(console, aloud=False) as notes, working(console, f"reading {data}") as stages:
+    warned, shown = collect_warnings(console, aloud=False), show_progress(console, f"reading {data}")
+    with report_errors(console), warned as notes, shown as stages:
         began = time.perf_counter()
-        outcome.check_folder("--checkpoint", checkpoint)
-        check_outputs(out, model, report, json)
-        estimator = methods.make(method, options.count(clusters), seed, methods.settings(set))
-        wanted = Wanted(options.split(columns), options.split(drop), id, label)
-        samples = load(Source(data, format, delimiter, encoding, header), wanted, missing, console)
-        steps = prepared(samples, scale, missing)
-        fit_seconds = methods.fitted(estimator, samples.X, stages, checkpoint)
+        for option, path in (("--checkpoint", checkpoint), ("--model", model), ("--report", report)):
+            outcome.check_file(option, path)
+        outcome.check_table_file(out, json=json)
+        estimator = methods.make_estimator(method, options.parse_count(clusters), seed, methods.parse_settings(set))
+        source = Source(data, format, delimiter, encoding, header)
+        samples = load_samples(source, ColumnOptions(columns, drop, id, label), missing, console)
+        steps = fit_steps(samples, scale, missing)
+        fit_seconds = methods.fit_estimator(estimator, samples.X, stages, checkpoint)
         stages.begin("writing")
-        settings = {"command": typed(), "file": data, "scale": scale.value, "missing": missing.value, "seed": str(seed)}
-        found = written(Fitted(estimator, steps, samples, settings), out, model, report)
+        settings = {"command": format_command_line(), "file": data, "scale": scale.value}
+        settings |= {"missing": missing.value, "seed": str(seed)}
+        found, summary = write_outputs(FittedModel(estimator, steps, samples, settings), out, model, report)
         found |= {"notes": notes, "fit_seconds": fit_seconds, "seconds": round(time.perf_counter() - began, 3)}
-    words = found.pop("words")
     if json:
         outcome.print_json(found)
     elif str(out) != "-":
-        typer.echo("\n".join([words, *(f"written: {path}" for path in found["files"])]))
-
-
-def check_outputs(out: Path | None, model: Path | None, report: Path | None, json: bool) -> None:
-    """Everything about the files that can be wrong before the work is done."""
-    for option, path in (("--out", out), ("--model", model), ("--report", report)):
-        outcome.check_folder(option, path)
-    if out is not None:
-        find_writer(out)
-    if json and str(out) == "-":
-        raise ValueError("--json and --out - both write to standard output; give --out a file")
+        typer.echo("\n".join([*summary, *(f"written: {path}" for path in found["files"])]))
 
 
 @dataclass(frozen=True)
-class Fitted:
-    """A fit and where it came from."""
+class FittedModel:
+    """A fitted estimator, the steps before it, its samples and the options it was made with."""
 
     estimator: Any
     steps: list[tuple[str, Any]]
     samples: Samples
     settings: dict[str, str]
 
-    @property
-    def model(self) -> Any:
-        """The estimator, with the steps before it."""
+    def save(self, path: Path) -> None:
+        """Write a model file, with the facts that `afcm predict` needs."""
         from sklearn.pipeline import Pipeline
 
-        return Pipeline([*self.steps, ("cluster", self.estimator)]) if self.steps else self.estimator
+        from afcm.modelfiles import save_model
+
+        estimator, samples = self.estimator, self.samples
+        if not hasattr(estimator, "predict"):
+            raise ValueError(f"--model: {type(estimator).__name__} cannot label new samples; leave the option out")
+        if not self.steps:
+            estimator.feature_names_in_ = np.array(samples.columns, dtype=object)
+        model = Pipeline([*self.steps, ("cluster", estimator)]) if self.steps else estimator
+        about = {"columns": samples.columns, "id": samples.id, "label": samples.label, **self.settings}
+        save_model(model, path, info=about)
+
+    def write_page(self, report: Path, model: Path | None = None, selection: Any = None) -> None:
+        """Write the report page."""
+        from afcm.report import Findings, write_report
+
+        samples = self.samples
+        findings = Findings.of(
+            self.estimator,
+            samples.X,
+            features=samples.get_features(),
+            feature_names=samples.columns,
+            ids=samples.get_column(samples.id),
+            id_name=samples.id or "row",
+            classes=samples.get_column(samples.label),
+            title=f"{self.settings['file']}: {type(self.estimator).__name__}",
+            settings=self.settings,
+            selection=selection,
+            model_file=None if model is None else model.name,
+        )
+        write_report(findings, report)
 
 
-def written(fit: Fitted, out: Path | None, model: Path | None, report: Path | None) -> dict[str, Any]:
-    """Write what was asked for; returns what was found, for people and machines."""
+def write_outputs(
+    fitted: FittedModel, out: Path | None, model: Path | None, report: Path | None
+) -> tuple[dict[str, Any], list[str]]:
+    """Write the files that were asked for; return the findings for machines and for people."""
+    samples = fitted.samples
     if report is None:
-        fit.samples.release()
-    verdict = outcome.judged(fit.estimator, fit.samples)
-    found = outcome.described(verdict, fit.estimator, fit.samples)
+        samples.release_values()
+    verdict = Verdict.on(fitted.estimator, samples.X, samples.get_column(samples.label))
+    found = outcome.describe_fit(verdict, fitted.estimator, samples)
     if model is not None:
-        save(fit, model)
+        fitted.save(model)
     if report is not None:
-        write_page(fit, report, model)
+        fitted.write_page(report, model)
     if out is not None:
-        found["added_columns"] = write_result(out, fit.samples, verdict)
-    found["words"] = "\n".join(verdict.summary)
-    return found | {"files": [str(path) for path in (out, model, report) if path is not None]}
-
-
-def write_result(out: Path, samples: Samples, verdict: Verdict) -> list[str]:
-    """The table with its new columns, whose names are returned."""
-    found = verdict.fit.labels, verdict.fit.memberships, verdict.ambiguity
-    write_table(iterate_results(samples.table, *found, samples.rows), out)
-    return name_result_columns(samples.table, verdict.n_clusters)
-
-
-def save(fit: Fitted, path: Path) -> None:
-    """The model file, with what `afcm predict` must know."""
-    from afcm.modelfiles import save_model
-
-    if not hasattr(fit.estimator, "predict"):
-        raise ValueError(f"--model: {type(fit.estimator).__name__} cannot label new samples; leave the option out")
-    if not fit.steps:
-        fit.estimator.feature_names_in_ = np.array(fit.samples.columns, dtype=object)
-    about = {"columns": fit.samples.columns, "id": fit.samples.id, "label": fit.samples.label, **fit.settings}
-    save_model(fit.model, path, info=about)
-
-
-def write_page(fit: Fitted, report: Path, model: Path | None = None, selection: Any = None) -> None:
-    """The report page."""
-    from afcm.report import Findings, write_report
-
-    samples = fit.samples
-    findings = Findings.of(
-        fit.estimator,
-        samples.X,
-        features=samples.features(),
-        feature_names=samples.columns,
-        ids=samples.column(samples.id),
-        id_name=samples.id or "row",
-        classes=samples.column(samples.label),
-        title=f"{fit.settings['file']}: {type(fit.estimator).__name__}",
-        settings=fit.settings,
-        selection=selection,
-        model_file=None if model is None else model.name,
-    )
-    write_report(findings, report)
+        results = verdict.fit.labels, verdict.fit.memberships, verdict.ambiguity
+        write_table(iterate_results(samples.table, *results, samples.rows), out)
+        found["added_columns"] = name_result_columns(samples.table, verdict.n_clusters)
+    found["files"] = [str(path) for path in (out, model, report) if path is not None]
+    return found, verdict.summary

@@ -1,4 +1,4 @@
-"""``afcm info``."""
+"""The command ``afcm info``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from afcm.cli import options, outcome
-from afcm.cli.console import guarded, make_console
+from afcm.cli.console import make_console, report_errors
 
 
 def info(
@@ -21,27 +21,19 @@ def info(
 
     Example: afcm info model.afcm
     """
-    with guarded(make_console()):
+    with report_errors(make_console()):
         from afcm.modelfiles import read_info
 
         found = asdict(read_info(model))
     if json:
         outcome.print_json(found)
-    else:
-        typer.echo("\n".join(lines(found)))
-
-
-def lines(found: dict[str, Any]) -> list[str]:
-    """A line a fact; facts of one kind under their name."""
-    said = []
+        return
     for name, value in found.items():
         if isinstance(value, dict):
-            said += [f"{name}:"] + [f"  {key}: {text(part)}" for key, part in value.items()]
+            typer.echo("\n".join([f"{name}:", *(f"  {key}: {format_value(part)}" for key, part in value.items())]))
         else:
-            said.append(f"{name}: {text(value)}")
-    return said
+            typer.echo(f"{name}: {format_value(value)}")
 
 
-def text(value: Any) -> str:
-    """Without brackets."""
+def format_value(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)

@@ -1,11 +1,10 @@
-"""The methods by name, and one of them made and fitted."""
+"""The clustering methods of the command line by name: make one with its parameters, and fit it."""
 
 from __future__ import annotations
 
 import inspect
 import json
 import time
-from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -13,15 +12,15 @@ from typing import Any
 from afcm._util.progress import listening
 from afcm.cli.progress import Stages
 
-# From one checkpoint to the next.
+# From one checkpoint to the next, which does not keep a disk busy.
 CHECKPOINT_SECONDS = 10.0
-# Name → where it lives; loaded when it is used.
+# Name → its module, loaded when it is used.
 METHODS = {
-    "AFCM": "afcm",
-    "PlainAFCM": "afcm",
-    "FCM": "afcm",
-    "EntropyFCM": "afcm",
-    "GeneralizedGaussianMixture": "afcm",
+    "AFCM": "afcm.estimators.afcm",
+    "PlainAFCM": "afcm.estimators.plain",
+    "FCM": "afcm.estimators.fuzzy",
+    "EntropyFCM": "afcm.estimators.fuzzy",
+    "GeneralizedGaussianMixture": "afcm.estimators.mixture",
     "RSFKM": "afcm.baselines",
     "CDKM": "afcm.baselines",
     "FKPS": "afcm.baselines",
@@ -31,8 +30,8 @@ METHODS = {
 }
 
 
-def method_class(name: str) -> Any:
-    """The estimator by its name, upper or lower case."""
+def find_class(name: str) -> Any:
+    """Return the estimator of a name in upper or lower case."""
     known = {key.lower(): key for key in METHODS}
     if name.lower() not in known:
         raise ValueError(f"--method {name} is not known; use one of {', '.join(METHODS)}")
@@ -40,8 +39,8 @@ def method_class(name: str) -> Any:
     return getattr(import_module(METHODS[key]), key)
 
 
-def settings(pairs: list[str] | None) -> dict[str, Any]:
-    """``["n_neighbors=7", "kernel=local"]`` as parameters; values are JSON, or else text."""
+def parse_settings(pairs: list[str] | None) -> dict[str, Any]:
+    """Return ``["n_neighbors=7", "kernel=local"]`` as parameters; values are JSON, or else text."""
     found = {}
     for pair in pairs or []:
         name, equals, value = pair.partition("=")
@@ -54,50 +53,49 @@ def settings(pairs: list[str] | None) -> dict[str, Any]:
     return found
 
 
-def make(name: str, n_clusters: int | str, seed: int, changes: dict[str, Any]) -> Any:
-    """An estimator that is not fitted yet."""
-    cls = method_class(name)
-    parameters = set(inspect.signature(cls).parameters)
-    fixed = {"n_clusters", "random_state", "callback"}
-    unknown = [key for key in changes if key not in parameters - fixed]
+def make_estimator(name: str, n_clusters: int | str, seed: int, changes: dict[str, Any] | None = None) -> Any:
+    cls, changes = find_class(name), changes or {}
+    allowed = set(inspect.signature(cls).parameters) - {"n_clusters", "random_state", "callback"}
+    unknown = [key for key in changes if key not in allowed]
     if unknown:
-        allowed = ", ".join(sorted(parameters - fixed))
-        raise ValueError(f"--set {unknown[0]}: {cls.__name__} has no such parameter; it has {allowed}")
+        known = ", ".join(sorted(allowed))
+        raise ValueError(f"--set {unknown[0]}: {cls.__name__} has no such parameter; it has {known}")
     return cls(n_clusters, random_state=seed, **changes)
 
 
-def counted(X: Any) -> int:
-    """How many clusters X has, for methods that cannot count."""
+def count_clusters(X: Any) -> int:
+    """Count clusters as AFCM does, for methods that cannot."""
     from afcm.estimators.afcm import AFCM
 
     parts = AFCM("auto").prepare(X).parts
     return max(parts.count, 1) if parts is not None else 1
 
 
-def fitted(estimator: Any, X: Any, stages: Stages, checkpoint: Path | None = None) -> float:
-    """Fit, with a bar (and a checkpoint) where the estimator tells of its sweeps; returns the seconds."""
-    if estimator.n_clusters == "auto" and type(estimator).__name__ != "AFCM":
+def fit_estimator(estimator: Any, X: Any, stages: Stages, checkpoint: Path | None = None) -> float:
+    """Fit with a bar, and a checkpoint, if the estimator reports its sweeps; return the seconds."""
+    name, reports = type(estimator).__name__, "callback" in estimator.get_params()
+    if estimator.n_clusters == "auto" and name != "AFCM":
         stages.begin("counting clusters")
-        estimator.set_params(n_clusters=counted(X))
-    stages.begin(f"fitting {type(estimator).__name__}")
-    began, tells = time.perf_counter(), "callback" in estimator.get_params()
-    if checkpoint is not None and not tells:
-        raise ValueError(f"--checkpoint: {type(estimator).__name__} does not write checkpoints; leave the option out")
-    if tells:
-        runs = estimator.n_init if isinstance(estimator.n_init, int) else 5
-        look = stages.sweeps(float(estimator.tol), estimator.max_iter, runs)
-        estimator.set_params(callback=look if checkpoint is None else written(checkpoint, look))
+        estimator.set_params(n_clusters=count_clusters(X))
+    stages.begin(f"fitting {name}")
+    began = time.perf_counter()
+    if checkpoint is not None and not reports:
+        raise ValueError(f"--checkpoint: {name} does not write checkpoints; leave the option out")
+    if reports:
+        estimator.set_params(callback=make_callback(estimator, stages, checkpoint))
     try:
-        with listening(stages.hear):
+        with listening(stages.advance):
             estimator.fit(X)
     finally:
-        if tells:
+        if reports:
             estimator.set_params(callback=None)
     return round(time.perf_counter() - began, 3)
 
 
-def written(path: Path, look: Callable[[Any], None]) -> Any:
-    """A callback that also writes checkpoints, but does not keep a disk busy."""
+def make_callback(estimator: Any, stages: Stages, checkpoint: Path | None) -> Any:
     from afcm.checkpoints import Checkpoint
+    from afcm.estimators.centers import DEFAULT_RUNS
 
-    return Checkpoint(path, every=1, seconds=CHECKPOINT_SECONDS, callback=look)
+    n_runs = estimator.n_init if isinstance(estimator.n_init, int) else DEFAULT_RUNS
+    look = stages.follow_sweeps(float(estimator.tol), estimator.max_iter, n_runs)
+    return look if checkpoint is None else Checkpoint(checkpoint, every=1, seconds=CHECKPOINT_SECONDS, callback=look)

@@ -1,4 +1,4 @@
-"""Options that several commands have, each described once."""
+"""The options that several commands share, each described once, and how their text is parsed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 
 
 class Scale(StrEnum):
-    """How columns are brought to one scale."""
+    """Ways to bring columns to one scale."""
 
     minmax = "minmax"
     standard = "standard"
@@ -18,7 +18,7 @@ class Scale(StrEnum):
 
 
 class Missing(StrEnum):
-    """What to do about missing values."""
+    """Ways to treat rows with missing values."""
 
     error = "error"
     drop = "drop"
@@ -49,16 +49,15 @@ Header = Annotated[bool | None, typer.Option("--header/--no-header", help="The f
 Report = Annotated[Path | None, typer.Option(help="HTML page to write.")]
 
 
-def split(values: list[str] | None) -> list[str]:
-    """``["a,b", "c"]`` as ``["a", "b", "c"]``; an empty name is a mistake, not everything."""
+def split_names(values: list[str] | None) -> list[str]:
+    """Return ``["a,b", "c"]`` as ``["a", "b", "c"]``; an empty name is a mistake, not everything."""
     parts = [part.strip() for value in values or [] for part in value.split(",")]
     if not all(parts):
         raise ValueError("an option names nothing (an empty variable?); leave it out to have everything")
     return parts
 
 
-def count(clusters: str) -> int | str:
-    """A number of clusters, or ``"auto"``."""
+def parse_count(clusters: str) -> int | str:
     if clusters == "auto":
         return clusters
     try:

@@ -1,4 +1,4 @@
-"""What a command found: words, JSON, a table, a page."""
+"""Describe a fit as JSON, and check beforehand that result files can be written."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ import typer
 
 from afcm.cli.samples import Samples
 from afcm.report.verdict import Scores, Verdict
+from afcm.tabular.writing import find_writer
 
 
-def check_folder(option: str, path: Path | None) -> None:
-    """A file that is asked for can be written, as far as one can tell before."""
+def check_file(option: str, path: Path | None) -> None:
+    """Refuse a path that cannot be written, as far as one can tell before the work is done."""
     if path is None or str(path) == "-":
         return
     if path.is_dir():
@@ -23,20 +24,24 @@ def check_folder(option: str, path: Path | None) -> None:
         raise ValueError(f"{option} {path}: the folder {path.parent} does not exist; make it first")
 
 
-def judged(estimator: Any, samples: Samples) -> Verdict:
-    """The fit as the report sees it."""
-    return Verdict.on(estimator, samples.X, samples.column(samples.label))
+def check_table_file(out: Path | None, *, json: bool = False) -> None:
+    """Check the file of ``--out``, its ending too."""
+    if out is None:
+        return
+    check_file("--out", out)
+    find_writer(out)
+    if json and str(out) == "-":
+        raise ValueError("--json and --out - both write to standard output; give --out a file")
 
 
-def scored(scores: Scores | None) -> dict[str, float]:
-    """Agreement with the known classes, for JSON."""
+def format_scores(scores: Scores | None) -> dict[str, float]:
     if scores is None:
         return {}
     return {name: round(value, 6) for name, value in zip(("ACC", "NMI", "ARI"), scores[:3], strict=True)}
 
 
-def described(verdict: Verdict, estimator: Any, samples: Samples) -> dict[str, Any]:
-    """What a fit found, for JSON."""
+def describe_fit(verdict: Verdict, estimator: Any, samples: Samples) -> dict[str, Any]:
+    """Return the facts about a fit that ``--json`` prints."""
     found: dict[str, Any] = {
         "method": type(estimator).__name__,
         "n_samples": verdict.n_samples,
@@ -47,16 +52,15 @@ def described(verdict: Verdict, estimator: Any, samples: Samples) -> dict[str, A
     }
     for name in ("objective_", "gamma_", "crispness_", "membership_state_", "converged_", "n_iter_"):
         if hasattr(estimator, name):
-            found[name.rstrip("_")] = plain(getattr(estimator, name))
-    return found | {"scores": scored(verdict.scores)}
+            found[name.rstrip("_")] = to_json_value(getattr(estimator, name))
+    return found | {"scores": format_scores(verdict.scores)}
 
 
-def plain(value: Any) -> Any:
-    """Numbers that JSON knows."""
+def to_json_value(value: Any) -> Any:
+    """Return NumPy's numbers as Python's; NaN and infinity, which JSON lacks, are None."""
     value = value.item() if isinstance(value, np.generic) else value
     return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
 def print_json(found: dict[str, Any]) -> None:
-    """One object on standard output."""
     typer.echo(json.dumps(found, indent=2, ensure_ascii=False, allow_nan=False))

@@ -1,4 +1,4 @@
-"""``afcm predict``."""
+"""The command ``afcm predict``."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ import typer
 
 from afcm._util.pipelines import last_step, seen_by_last_step
 from afcm.cli import options, outcome
-from afcm.cli.console import guarded, make_console, told
-from afcm.cli.progress import working
+from afcm.cli.console import collect_warnings, make_console, report_errors
+from afcm.cli.progress import show_progress
 from afcm.cli.samples import Samples, Source
 from afcm.metrics.ambiguity import ambiguity, honest_memberships, is_ambiguous
 from afcm.report.verdict import known_classes, scores_of
 from afcm.tabular import TableError, choose_columns, iterate_results, name_result_columns, write_table
 from afcm.tabular.columns import to_matrix
 from afcm.tabular.errors import join_names
-from afcm.tabular.writing import find_writer
 
 
 def predict(
@@ -40,16 +39,16 @@ def predict(
     Example: afcm predict model.afcm new.csv --out labelled.csv
     """
     console = make_console()
-    with guarded(console), told(console) as notes, working(console, f"reading {data}") as stages:
-        outcome.check_folder("--out", out)
-        find_writer(out)
-        if json and str(out) == "-":
-            raise ValueError("--json and --out - both write to standard output; give --out a file")
-        fitted, about = opened(model)
-        samples = load_for(fitted, about, Source(data, format, delimiter, encoding, header), label)
-        samples = samples.complete(missing or options.Missing(about.get("missing", "error")), console)
+    warned, shown = collect_warnings(console), show_progress(console, f"reading {data}")
+    with report_errors(console), warned as notes, shown as stages:
+        from afcm.modelfiles import load_model, read_info
+
+        outcome.check_table_file(out, json=json)
+        fitted, about = load_model(model), dict(read_info(model).info)
+        samples = load_for_model(fitted, about, Source(data, format, delimiter, encoding, header), label)
+        samples = samples.handle_missing(missing or options.Missing(about.get("missing", "error")), console)
         stages.begin("labelling")
-        found = labelled(fitted, samples, out)
+        found = label_samples(fitted, samples, out)
     if json:
         outcome.print_json(found | {"notes": notes})
     elif str(out) != "-":
@@ -58,22 +57,14 @@ def predict(
         typer.echo(f"written: {out}")
 
 
-def opened(path: Path) -> tuple[Any, dict[str, Any]]:
-    """A model, and what was noted when it was saved."""
-    from afcm.modelfiles import load_model, read_info
-
-    return load_model(path), dict(read_info(path).info)
-
-
-def load_for(fitted: Any, about: dict[str, Any], source: Source, label: str | None) -> Samples:
-    """The samples with the model's columns, in its order."""
+def load_for_model(fitted: Any, about: dict[str, Any], source: Source, label: str | None) -> Samples:
+    """Read samples with the model's columns, in its order."""
     table = source.read()
     names = list(about.get("columns") or getattr(fitted, "feature_names_in_", []))
     absent = [name for name in names if name not in table.column_names]
     if absent:
-        raise TableError(
-            f"{source.path} lacks the model's column {absent[0]!r}; it has {join_names(table.column_names)}"
-        )
+        known = join_names(table.column_names)
+        raise TableError(f"{source.path} lacks the model's column {absent[0]!r}; it has {known}")
     names = choose_columns(table, names, label=label, constant=True).names
     if len(names) != fitted.n_features_in_:  # a model from Python, fitted on a plain array
         raise TableError(
@@ -83,35 +74,25 @@ def load_for(fitted: Any, about: dict[str, Any], source: Source, label: str | No
     return Samples(table, names, to_matrix(table, names), label=label)
 
 
-def labelled(fitted: Any, samples: Samples, out: Path) -> dict[str, Any]:
-    """Memberships of the samples, written with their table."""
-    estimator, X = last_step(fitted), transformed(fitted, samples.X)
-    labels, memberships = estimator.predict(X), memberships_of(estimator, X)
-    soft = hasattr(estimator, "memberships_")
-    doubt = ambiguity(honest_memberships(estimator, X) if soft else memberships)
+def label_samples(fitted: Any, samples: Samples, out: Path) -> dict[str, Any]:
+    """Write the table with labels and memberships by the model; return the findings."""
+    estimator = last_step(fitted)
+    with warnings.catch_warnings():  # the columns were chosen by their names
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        X = seen_by_last_step(fitted, samples.X)
+    labels = estimator.predict(X)
+    soft = hasattr(estimator, "predict_proba")
+    memberships = estimator.predict_proba(X) if soft else np.eye(estimator.n_clusters)[labels]
+    doubt = ambiguity(honest_memberships(estimator, X) if hasattr(estimator, "memberships_") else memberships)
     write_table(iterate_results(samples.table, labels, memberships, doubt, samples.rows), out)
-    classes = samples.column(samples.label)
+    classes = samples.get_column(samples.label)
     return {
         "method": type(estimator).__name__,
         "n_samples": len(labels),
         "n_clusters": memberships.shape[1],
         "sizes": np.bincount(labels, minlength=memberships.shape[1]).tolist(),
         "ambiguous": int(is_ambiguous(doubt).sum()),
-        "scores": outcome.scored(None if classes is None else scores_of(known_classes(classes), labels)),
+        "scores": outcome.format_scores(None if classes is None else scores_of(known_classes(classes), labels)),
         "added_columns": name_result_columns(samples.table, memberships.shape[1]),
         "files": [str(out)],
     }
-
-
-def memberships_of(estimator: Any, X: Any) -> Any:
-    """Memberships of new samples; of a hard method 0 and 1."""
-    if hasattr(estimator, "predict_proba"):
-        return estimator.predict_proba(X)
-    return np.eye(estimator.n_clusters)[estimator.predict(X)]
-
-
-def transformed(model: Any, X: Any) -> Any:
-    """Samples as the clusterer of a pipeline sees them."""
-    with warnings.catch_warnings():  # the columns were chosen by their names
-        warnings.filterwarnings("ignore", message="X does not have valid feature names")
-        return seen_by_last_step(model, X)

@@ -1,4 +1,4 @@
-"""Bars with the time left, on a terminal only."""
+"""Show a progress bar with the time left, on a terminal only."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ LOOK_BACK = 5
 
 
 @contextmanager
-def working(console: Console, what: str) -> Iterator[Stages]:
-    """A line that says what is done and for how long; gone at the end."""
+def show_progress(console: Console, stage: str) -> Iterator[Stages]:
+    """Show the stage of the work and its time on one line, which is gone at the end."""
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}"),
@@ -28,54 +28,53 @@ def working(console: Console, what: str) -> Iterator[Stages]:
     # Some versions of rich end even a progress bar that is not shown with an empty line.
     seen = console if console.is_terminal else Console(quiet=True)
     with Progress(*columns, console=seen, transient=True, disable=not console.is_terminal) as progress:
-        yield Stages(progress, progress.add_task(what, total=None))
+        yield Stages(progress, progress.add_task(stage, total=None))
 
 
 class Stages:
-    """What is done now, and how far it is."""
+    """The line of a progress bar: one stage of the work after another."""
 
     def __init__(self, progress: Progress, task: Any) -> None:
         self._progress, self._task = progress, task
 
-    def begin(self, what: str, total: float | None = None) -> None:
-        """The next stage."""
-        self._progress.reset(self._task, total=total, description=what)
+    def begin(self, stage: str) -> None:
+        self._progress.reset(self._task, total=None, description=stage)
 
-    def hear(self, what: str, done: int, total: int | None) -> None:
-        """A listener for `afcm._util.progress`."""
-        self._progress.update(self._task, description=what, total=total, completed=done)
+    def advance(self, stage: str, done: int, total: int | None) -> None:
+        """Listen to `afcm._util.progress`."""
+        self._progress.update(self._task, description=stage, total=total, completed=done)
 
-    def sweeps(self, tol: float, max_iter: int, n_runs: int = 1) -> Callable[[Any], None]:
-        """A callback for estimators, to be called after each sweep."""
-        expected = Expected(tol, max_iter, n_runs)
+    def follow_sweeps(self, tol: float, max_iter: int, n_runs: int = 1) -> Callable[[Any], None]:
+        """Return a callback for estimators, to be called after each sweep."""
+        forecast = SweepForecast(tol, max_iter, n_runs)
 
         def look(iteration: Any) -> None:
-            total = expected.total(iteration.index, iteration.change)
-            self._progress.update(self._task, description="sweeps", total=total, completed=expected.done)
+            total = forecast.update(iteration.index, iteration.change)
+            self._progress.update(self._task, description="sweeps", total=total, completed=forecast.done)
 
         return look
 
 
-class Expected:
-    """How many sweeps there will be: memberships come to rest like a geometric series."""
+class SweepForecast:
+    """Forecast of the number of sweeps: changes of the memberships fall like a geometric series."""
 
     def __init__(self, tol: float, max_iter: int, n_runs: int) -> None:
         self.tol, self.max_iter, self.n_runs = max(tol, 1e-15), max_iter, n_runs
         self.done, self.runs = 0, 0
         self._changes: list[float] = []
 
-    def total(self, index: int, change: float) -> float:
-        """Sweeps of all runs, done and to come."""
+    def update(self, index: int, change: float) -> float:
+        """Take in a sweep; return the sweeps of all runs, done and to come."""
         self.done += 1
         if index == 1 or not self._changes:
             self.runs, self._changes = self.runs + 1, []
         self._changes.append(change)
-        this_run = min(index + self._to_come(), self.max_iter)
+        this_run = min(index + self._estimate_remaining(), self.max_iter)
         before = self.done - index
         mean = (before + this_run) / max(self.runs, 1)
         return before + this_run + mean * max(self.n_runs - self.runs, 0)
 
-    def _to_come(self) -> float:
+    def _estimate_remaining(self) -> float:
         recent = [value for value in self._changes[-LOOK_BACK:] if value > 0]
         if len(recent) < 2 or recent[-1] <= self.tol:
             return 0.0 if recent and recent[-1] <= self.tol else float(self.max_iter)

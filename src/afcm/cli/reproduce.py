@@ -1,4 +1,4 @@
-"""``afcm reproduce``."""
+"""The command ``afcm reproduce``."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from afcm._util.messages import one_line
-from afcm.cli.console import guarded, make_console, say, typed
-from afcm.cli.options import split
+from afcm.cli.console import format_command_line, make_console, report_errors, say
+from afcm.cli.options import split_names
 from afcm.datasets import DatasetCorrupt, DatasetNotFound, load_dataset
 from afcm.experiments.plan import EXPERIMENTS, Spec, chosen_specs
 from afcm.experiments.record import Row, RowStore
@@ -36,13 +36,14 @@ def reproduce(
     Rows are kept in OUT/rows.jsonl as they finish. A run that was stopped goes on where it was.
     """
     console = make_console()
-    stopped = f"stopped; the rows so far are in {out}: the same command goes on from there"
-    with guarded(console, stopped):
-        specs = chosen_specs(split(experiment), split(only), split(method), seeds)
+    with report_errors(console, f"stopped; the rows so far are in {out}: the same command goes on from there"):
+        from afcm.experiments.report import write_report
+
+        specs = chosen_specs(split_names(experiment), split_names(only), split_names(method), seeds)
         check_data(specs, data, console)
         with RowStore(out / "rows.jsonl") as store:
             rows = run_with_progress(specs, store, data, jobs, console)
-        written = report(rows, out)
+        written = write_report(rows, out, command=format_command_line())
     typer.echo(str(written[0]))
 
 
@@ -64,7 +65,7 @@ def check_data(specs: list[Spec], folder: Path | None, console: Console) -> None
 def run_with_progress(
     specs: list[Spec], store: RowStore, folder: Path | None, jobs: int | None, console: Console
 ) -> list[Row]:
-    """`experiments.reproduce`, with a bar and the time left on a terminal."""
+    """Run the experiments, with a bar and the time left on a terminal."""
     from afcm.experiments.runner import reproduce as run
 
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
@@ -82,10 +83,3 @@ def run_with_progress(
 
         place = None if folder is None else str(folder.resolve())
         return run(specs, store, folder=place, jobs=jobs, on_plan=on_plan, on_row=on_row)
-
-
-def report(rows: list[Row], out: Path) -> list[Path]:
-    """Write the report; its command is the one that was typed."""
-    from afcm.experiments.report import write_report
-
-    return write_report(rows, out, command=typed())

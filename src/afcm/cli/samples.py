@@ -1,4 +1,4 @@
-"""From a file and options to samples that can be fitted."""
+"""Read a table, choose its columns and rows, and scale them: from a file and options to samples that can be fitted."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 from afcm.cli.console import say
-from afcm.cli.options import Missing, Scale
+from afcm.cli.options import Missing, Scale, split_names
 from afcm.report.verdict import known_classes
 from afcm.tabular import TableError, choose_columns, read_table
 from afcm.tabular.columns import find_missing, to_matrix
@@ -21,7 +21,7 @@ from afcm.tabular.errors import join_names
 
 @dataclass(frozen=True)
 class Source:
-    """Where a table is and how it is written."""
+    """The path of a table and how it is written, as the options give them."""
 
     path: str
     format: str | None = None
@@ -30,35 +30,47 @@ class Source:
     header: bool | None = None
 
     def read(self) -> pa.Table:
-        """The table."""
         return read_table(self.path, format=self.format, layout=Layout(self.delimiter, self.encoding, self.header))
+
+
+@dataclass(frozen=True)
+class ColumnOptions:
+    """The options that name columns; ``columns`` and ``drop`` may hold several names with commas."""
+
+    columns: list[str] | None = None
+    drop: list[str] | None = None
+    id: str | None = None
+    label: str | None = None
 
 
 @dataclass
 class Samples:
-    """A table, the columns to cluster by, and the rows that can be."""
+    """A table, the columns to cluster by, and their values ``X`` in the rows that are clustered.
+
+    ``X`` is in the table's units until `fit_steps` scales it in place.
+    """
 
     table: pa.Table
     columns: list[str]
-    X: NDArray[np.float64]  # of `rows`, in the table's units, until `Preparation.fit` scales it in place
+    X: NDArray[np.float64]
     rows: NDArray[np.intp] | None = None  # None: all
     id: str | None = None
     label: str | None = None
 
-    def complete(self, missing: Missing, console: Console) -> Samples:
-        """Missing values as the option says."""
-        rows = complete_rows(self.X, self.columns, missing, console)
+    def handle_missing(self, missing: Missing, console: Console) -> Samples:
+        """Refuse, drop or leave to be imputed the rows with missing values; refuse a label without any value."""
+        rows = choose_rows(self.X, self.columns, missing, console)
         found = self if rows is None else replace(self, X=self.X[rows], rows=rows)
         if self.label is not None and not found.n_classes:
             raise TableError(f"--label {self.label}: the column has no value; leave the option out")
         return found
 
-    def release(self) -> None:
-        """X is not needed any more: its memory is, for the result."""
+    def release_values(self) -> None:
+        """Drop X when it is not needed any more: the result needs the memory."""
         self.X = np.empty((0, len(self.columns)))
 
-    def column(self, name: str | None) -> list[Any] | None:
-        """A column of the table, for the rows that are clustered."""
+    def get_column(self, name: str | None) -> list[Any] | None:
+        """Return a column of the table for the rows that are clustered."""
         if name is None:
             return None
         column = self.table[name]
@@ -66,41 +78,30 @@ class Samples:
 
     @property
     def n_classes(self) -> int:
-        """How many different values ``label`` has; 0 where there is none."""
-        return len(set(known_classes(self.column(self.label) or [])) - {None})
+        """Number of different values of ``label``; 0 without one."""
+        return len(set(known_classes(self.get_column(self.label) or [])) - {None})
 
-    def features(self) -> NDArray[np.float64]:
-        """The samples in the table's units."""
+    def get_features(self) -> NDArray[np.float64]:
+        """Return the samples in the table's units."""
         values = to_matrix(self.table, self.columns)
         return values if self.rows is None else values[self.rows]
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """Columns by their names."""
-
-    columns: list[str]
-    drop: list[str]
-    id: str | None
-    label: str | None
-
-
-def load(source: Source, wanted: Wanted, missing: Missing, console: Console) -> Samples:
-    """Read, choose columns, look at missing values; say what was chosen."""
+def load_samples(source: Source, named: ColumnOptions, missing: Missing, console: Console) -> Samples:
+    """Read a table and choose its columns and rows; print which columns were chosen, unless they were named."""
+    columns, drop = split_names(named.columns), split_names(named.drop)
     table = source.read()
-    chosen = choose_columns(table, wanted.columns, id=wanted.id, label=wanted.label, drop=wanted.drop)
-    left = f"; left out: {chosen.explain_left_out()}" if chosen.left_out else ""
-    if not wanted.columns:
-        say(
-            console,
-            f"clustering {table.num_rows} rows by {len(chosen.names)} columns: {join_names(chosen.names)}{left}",
-        )
-    samples = Samples(table, chosen.names, to_matrix(table, chosen.names), None, wanted.id, wanted.label)
-    return samples.complete(missing, console)
+    chosen = choose_columns(table, columns, id=named.id, label=named.label, drop=drop)
+    if not columns:
+        left = f"; left out: {chosen.explain_left_out()}" if chosen.left_out else ""
+        names = join_names(chosen.names)
+        say(console, f"clustering {table.num_rows} rows by {len(chosen.names)} columns: {names}{left}")
+    samples = Samples(table, chosen.names, to_matrix(table, chosen.names), None, named.id, named.label)
+    return samples.handle_missing(missing, console)
 
 
-def complete_rows(X: Any, names: list[str], missing: Missing, console: Console) -> NDArray[np.intp] | None:
-    """The rows to cluster, None for all of them; missing values as the option says."""
+def choose_rows(X: Any, names: list[str], missing: Missing, console: Console) -> NDArray[np.intp] | None:
+    """Return the rows to cluster, None for all of them; missing values are treated as the option says."""
     place = find_missing(X)
     if place is None:
         return None
@@ -119,8 +120,8 @@ def complete_rows(X: Any, names: list[str], missing: Missing, console: Console) 
     return rows
 
 
-def prepared(samples: Samples, scale: Scale, missing: Missing) -> list[tuple[str, Any]]:
-    """Fitted steps that come before the clustering; the samples' X is changed in place, to be spared a copy."""
+def fit_steps(samples: Samples, scale: Scale, missing: Missing) -> list[tuple[str, Any]]:
+    """Fit the steps that come before the clustering, and change the samples' X in place, to be spared a copy."""
     from sklearn.impute import SimpleImputer
     from sklearn.preprocessing import MinMaxScaler, StandardScaler
 

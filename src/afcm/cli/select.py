@@ -1,17 +1,16 @@
-"""``afcm select``."""
+"""The command ``afcm select``."""
 
 from __future__ import annotations
 
-import math
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from afcm.cli import methods, options, outcome
-from afcm.cli.console import guarded, make_console, told, typed
-from afcm.cli.fit import Fitted, write_page
-from afcm.cli.progress import working
-from afcm.cli.samples import Source, Wanted, load, prepared
+from afcm.cli.console import collect_warnings, format_command_line, make_console, report_errors
+from afcm.cli.fit import FittedModel
+from afcm.cli.progress import show_progress
+from afcm.cli.samples import ColumnOptions, Source, fit_steps, load_samples
 
 
 def select(
@@ -32,44 +31,32 @@ def select(
     encoding: options.Encoding = "utf-8",
     header: options.Header = None,
 ) -> None:
-    """How many clusters a table has: a recommendation with its reason, beside seven criteria.
+    """How many clusters a table has: a recommendation with its reason, beside six criteria.
 
     With --report the page also shows an AFCM fit with the recommended number.
 
     Example: afcm select data.csv --report report.html
     """
     console = make_console()
-    with guarded(console), told(console, aloud=False), working(console, f"reading {data}") as stages:
-        outcome.check_folder("--report", report)
-        wanted = Wanted(options.split(columns), options.split(drop), id, label)
-        samples = load(Source(data, format, delimiter, encoding, header), wanted, missing, console)
-        steps = prepared(samples, scale, missing)
+    warned, shown = collect_warnings(console, aloud=False), show_progress(console, f"reading {data}")
+    with report_errors(console), warned, shown as stages:
+        from afcm.selection import select_n_clusters
+
+        outcome.check_file("--report", report)
+        source = Source(data, format, delimiter, encoding, header)
+        samples = load_samples(source, ColumnOptions(columns, drop, id, label), missing, console)
+        steps = fit_steps(samples, scale, missing)
         stages.begin("looking at numbers of clusters")
-        selection = selected(samples.X, most, seed)
+        counts = range(1, max(min(most, samples.X.shape[0] - 2), 1) + 1)
+        selection = select_n_clusters(samples.X, counts, random_state=seed)
         if report is not None:
-            estimator = methods.make("AFCM", selection.n_clusters, seed, {})
-            methods.fitted(estimator, samples.X, stages)
-            settings = {"command": typed(), "file": data, "scale": scale.value, "seed": str(seed)}
-            write_page(Fitted(estimator, steps, samples, settings), report, selection=selection)
+            estimator = methods.make_estimator("AFCM", selection.n_clusters, seed)
+            methods.fit_estimator(estimator, samples.X, stages)
+            settings = {"command": format_command_line(), "file": data, "scale": scale.value, "seed": str(seed)}
+            FittedModel(estimator, steps, samples, settings).write_page(report, selection=selection)
     if json:
-        outcome.print_json(as_json(selection))
+        table = [{name: outcome.to_json_value(value) for name, value in row.items()} for row in selection.table]
+        found = {"n_clusters": selection.n_clusters, "reason": selection.reason}
+        outcome.print_json(found | {"votes": selection.votes, "table": table})
     else:
         typer.echo(str(selection) if report is None else f"{selection}\nwritten: {report}")
-
-
-def selected(X: Any, most: int, seed: int) -> Any:
-    """`select_n_clusters` from 1 to ``most``, or as many as there can be."""
-    from afcm.selection import select_n_clusters
-
-    return select_n_clusters(X, range(1, max(min(most, X.shape[0] - 2), 1) + 1), random_state=seed)
-
-
-def as_json(selection: Any) -> dict[str, Any]:
-    """The recommendation, its reason, the criteria and their votes."""
-    table = [{name: None if math.isnan(value) else value for name, value in row.items()} for row in selection.table]
-    return {
-        "n_clusters": selection.n_clusters,
-        "reason": selection.reason,
-        "votes": selection.votes,
-        "table": table,
-    }
