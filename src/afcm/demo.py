@@ -20,8 +20,8 @@ from afcm.estimators.afcm import AFCM
 from afcm.estimators.plain import PlainAFCM
 from afcm.exceptions import AFCMWarning
 from afcm.metrics import adjusted_rand, clustering_accuracy, normalized_mutual_info
-from afcm.plots.colors import as_rgb, cluster_colors, opacity
-from afcm.plots.layout import flat
+from afcm.plots.colors import cluster_colors, opacity, to_rgb
+from afcm.plots.layout import project_embedding
 
 
 class Case(NamedTuple):
@@ -88,7 +88,7 @@ def table(rows: list[Row]) -> str:
 
 def scatter(axes: Any, points: Any, model: Any, title: str) -> None:
     """Points coloured by label, membership as opacity."""
-    colors = as_rgb(cluster_colors(model.n_clusters))[model.labels_]
+    colors = to_rgb(cluster_colors(model.n_clusters))[model.labels_]
     rgba = np.column_stack([colors, opacity(model.memberships_)])
     axes.scatter(points[:, 0], points[:, 1], c=rgba, s=7, linewidths=0)
     axes.set_title(title, fontsize=10)
@@ -107,7 +107,7 @@ def draw(cases: list[Case], models: dict[tuple[str, str], Any], path: Path) -> N
         scatter(line[0], case.X, plain, f"{case.name}: PlainAFCM")
         scatter(line[1], case.X, full, f"{case.name}: AFCM")
         wobble = np.random.default_rng(0).normal(scale=0.02 * np.ptp(full.embedding_), size=(len(case.X), 2))
-        scatter(line[2], flat(full.embedding_) + wobble, full, f"{case.name}: AFCM's embedding (jittered)")
+        scatter(line[2], project_embedding(full.embedding_) + wobble, full, f"{case.name}: AFCM's embedding (jittered)")
         for axes in line:
             axes.set_aspect("equal", adjustable="datalim")
     figure.savefig(path, dpi=120)

@@ -149,10 +149,10 @@ def test_colour_and_marker_together_tell_sixty_clusters_apart():
 
 def test_mixed_colours():
     codes = colors.cluster_colors(3)
-    sure = colors.mixed(np.eye(3), codes)
-    np.testing.assert_allclose(sure, colors.as_rgb(codes))
-    np.testing.assert_allclose(colors.mixed([[0.5, 0.5, 0]], codes)[0] ** 2, (sure[0] ** 2 + sure[1] ** 2) / 2)
-    np.testing.assert_allclose(colors.as_rgb(["#ff0080"]), [[1, 0, 128 / 255]])
+    sure = colors.mix_colors(np.eye(3), codes)
+    np.testing.assert_allclose(sure, colors.to_rgb(codes))
+    np.testing.assert_allclose(colors.mix_colors([[0.5, 0.5, 0]], codes)[0] ** 2, (sure[0] ** 2 + sure[1] ** 2) / 2)
+    np.testing.assert_allclose(colors.to_rgb(["#ff0080"]), [[1, 0, 128 / 255]])
 
 
 def test_opacity():

@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 from afcm import AFCM, PlainAFCM, select_n_clusters
 from afcm.plots import EigengapDisplay, SelectionDisplay
-from afcm.selection.choosing import Selection, votes
+from afcm.selection.choosing import Selection, collect_votes
 from afcm.selection.criteria import CRITERIA
 
 
@@ -31,7 +31,7 @@ def made_up(counts, **columns):
     for name, values in columns.items():
         for row, value in zip(table, values, strict=True):
             row[name] = value
-    return Selection(3, "because", table, votes(table), None)
+    return Selection(3, "because", table, collect_votes(table), None)
 
 
 def test_eigenvalues_are_those_of_the_graph_and_the_gap_is_the_largest(blobs, ax):

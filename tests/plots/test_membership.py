@@ -11,7 +11,7 @@ from matplotlib.patches import StepPatch
 
 from afcm.plots import BandsDisplay, MembershipDisplay
 from afcm.plots.bands import MOST_BARS
-from afcm.plots.colors import cluster_colors, mixed
+from afcm.plots.colors import cluster_colors, mix_colors
 from afcm.plots.membership import corners
 from tests.plots.artists import drawn, sorted_rows, texts
 
@@ -44,7 +44,7 @@ def test_the_triangle_holds_every_sample_in_its_mixed_colour(ax):
     soft = np.random.default_rng(0).dirichlet([0.5] * 3, 40)
     display = MembershipDisplay(soft)
     display.plot(ax)
-    wanted = np.column_stack([display.coordinates, mixed(soft, cluster_colors(3)), np.full(40, 0.7)])
+    wanted = np.column_stack([display.coordinates, mix_colors(soft, cluster_colors(3)), np.full(40, 0.7)])
     np.testing.assert_allclose(drawn(ax), sorted_rows(wanted))
     assert "40 samples" in ax.get_title()
 

@@ -11,8 +11,8 @@ from sklearn.decomposition import PCA
 
 from afcm.metrics.ambiguity import AMBIGUOUS, ambiguity
 from afcm.plots import AmbiguityDisplay, EmbeddingDisplay
-from afcm.plots.colors import cluster_colors, mixed, opacity
-from afcm.plots.layout import flat, jittered, layout_of, marker_size, principal
+from afcm.plots.colors import cluster_colors, mix_colors, opacity
+from afcm.plots.layout import jitter_points, marker_size, place_samples, project_embedding, project_features
 from tests.plots.artists import drawn, sorted_rows, texts
 
 
@@ -21,7 +21,7 @@ from tests.plots.artists import drawn, sorted_rows, texts
 def test_no_other_plane_shows_more_of_the_spread(n, width, seed):
     random = np.random.default_rng(seed)
     embedding = random.normal(size=(n, width))
-    shown = flat(embedding)
+    shown = project_embedding(embedding)
     other = (embedding - embedding.mean(axis=0)) @ np.linalg.qr(random.normal(size=(width, min(2, width))))[0]
     assert shown.shape == (n, 2)
     assert (shown**2).sum() >= (other**2).sum() - 1e-9
@@ -30,52 +30,52 @@ def test_no_other_plane_shows_more_of_the_spread(n, width, seed):
 
 def test_other_rows_are_shown_in_the_same_directions():
     embedding = np.random.default_rng(0).normal(size=(20, 4))
-    np.testing.assert_allclose(flat(embedding, embedding[3:7]), flat(embedding)[3:7])
+    np.testing.assert_allclose(project_embedding(embedding, embedding[3:7]), project_embedding(embedding)[3:7])
 
 
 def test_an_embedding_is_used_where_there_is_one(graph_model, iris):
-    layout = layout_of(graph_model)
-    np.testing.assert_array_equal(layout.points, flat(graph_model.embedding_))
+    layout = place_samples(graph_model)
+    np.testing.assert_array_equal(layout.points, project_embedding(graph_model.embedding_))
     assert layout.jitter > 0
-    assert layout_of(graph_model, jitter=0.0).jitter == 0
-    np.testing.assert_allclose(layout_of(graph_model, iris[:7]).points, layout.points[:7], atol=1e-12)
+    assert place_samples(graph_model, jitter=0.0).jitter == 0
+    np.testing.assert_allclose(place_samples(graph_model, iris[:7]).points, layout.points[:7], atol=1e-12)
 
 
 def test_principal_components_are_used_where_there_is_none(plain_model, iris):
-    layout = layout_of(plain_model, iris)
+    layout = place_samples(plain_model, iris)
     np.testing.assert_allclose(np.abs(layout.points), np.abs(PCA(2).fit_transform(iris)))
     assert layout.axis_names[0] == "principal component 1 (92% of the variance)"
     assert layout.jitter == 0
-    assert layout_of(plain_model, iris, 0.1).jitter == 0.1
+    assert place_samples(plain_model, iris, 0.1).jitter == 0.1
     with pytest.raises(ValueError, match="jitter=-1 must be at least 0"):
-        layout_of(plain_model, iris, -1)
+        place_samples(plain_model, iris, -1)
     with pytest.raises(ValueError, match="X=None, but PlainAFCM has no embedding to draw; give the samples as X"):
-        layout_of(plain_model)
+        place_samples(plain_model)
 
 
 def test_principal_components_of_sparse_and_of_degenerate_samples(iris, monkeypatch):
-    dense = principal(iris)[0]
-    np.testing.assert_allclose(principal(sp.csr_array(iris))[0], dense)
+    dense = project_features(iris)[0]
+    np.testing.assert_allclose(project_features(sp.csr_array(iris))[0], dense)
     monkeypatch.setattr("afcm.plots.layout.DENSE_ENTRIES", 10)
-    np.testing.assert_allclose(np.abs(principal(sp.csr_array(iris))[0]), np.abs(dense), atol=1e-8)
-    points, names = principal(np.ones((4, 1)))
+    np.testing.assert_allclose(np.abs(project_features(sp.csr_array(iris))[0]), np.abs(dense), atol=1e-8)
+    points, names = project_features(np.ones((4, 1)))
     assert points.tolist() == [[0, 0]] * 4
     assert names == ("principal component 1", "principal component 2")
 
 
 def test_jitter_is_small_and_repeats():
     points = np.repeat([[0.0, 0], [10, 1]], 500, axis=0)
-    moved = jittered(points, 0.02)
-    np.testing.assert_array_equal(moved, jittered(points, 0.02))
+    moved = jitter_points(points, 0.02)
+    np.testing.assert_array_equal(moved, jitter_points(points, 0.02))
     assert (moved - points).std() == pytest.approx(0.2, rel=0.1)
-    assert jittered(points, 0) is points
-    assert np.ptp(jittered(np.zeros((5, 2)), 0.1)) > 0
+    assert jitter_points(points, 0) is points
+    assert np.ptp(jitter_points(np.zeros((5, 2)), 0.1)) > 0
 
 
 def test_colours_are_mixed_and_paled_by_membership(soft, ax):
     places = np.random.default_rng(1).normal(size=(60, 2))
     EmbeddingDisplay(places, soft).plot(ax)
-    wanted = np.column_stack([places, mixed(soft, cluster_colors(4)), opacity(soft)])
+    wanted = np.column_stack([places, mix_colors(soft, cluster_colors(4)), opacity(soft)])
     np.testing.assert_allclose(drawn(ax), sorted_rows(wanted))
     assert len({group.get_paths()[0].vertices.shape for group in ax.collections}) > 1  # markers differ
 

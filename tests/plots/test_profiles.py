@@ -12,7 +12,7 @@ from sklearn.preprocessing import MinMaxScaler
 
 from afcm import PlainAFCM
 from afcm.plots import ProfilesDisplay
-from afcm.plots.profiles import MOST_NUMBERS, deviations, most_telling
+from afcm.plots.profiles import MOST_NUMBERS, deviations, rank_features
 from tests.plots.artists import texts
 
 
@@ -102,7 +102,7 @@ def test_only_the_most_telling_features_are_shown_and_it_is_said(ax):
 
 def test_a_feature_tells_more_if_it_tells_large_clusters_apart():
     found = np.array([[0.1, 1.0, 0.0], [3.0, -1.0, 0.0], [0.0, 0.0, 0.1]])
-    assert most_telling(found, np.array([50.0, 2.0, 8.0]), 2).tolist() == [1, 0]
+    assert rank_features(found, np.array([50.0, 2.0, 8.0])).tolist() == [1, 0, 2]
 
 
 @pytest.mark.parametrize("frames", [pd.DataFrame, pl.DataFrame])

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 from sklearn.base import BaseEstimator
+
+from afcm.selection.choosing import Selection
+from afcm.selection.criteria import CRITERIA
 
 
 class Built(BaseEstimator):
@@ -34,9 +35,7 @@ def drawn_memberships(n_samples, n_clusters, seed=0, sharpness=0.2):
 
 
 def selection():
-    from afcm.selection.criteria import CRITERIA
-
     table = [{"n_clusters": c, **dict.fromkeys(CRITERIA, float(c))} for c in (1, 2, 3)]
     table[0]["stability"] = float("nan")
     votes = {name: 3 if criterion.highest else 1 for name, criterion in CRITERIA.items()}
-    return SimpleNamespace(n_clusters=2, reason="the graph has <2> pieces", table=table, votes=votes)
+    return Selection(2, "the graph has <2> pieces", table, votes, None)

@@ -10,7 +10,7 @@ from afcm import AFCM, select_n_clusters
 from afcm.exceptions import NoClustersWarning
 from afcm.graph import eigenvectors
 from afcm.graph.counting import Parts, Valley
-from afcm.selection.choosing import recommended, votes
+from afcm.selection.choosing import collect_votes, recommend
 from afcm.selection.criteria import CRITERIA, eigengaps, stability
 
 
@@ -75,7 +75,7 @@ def test_auto_counts_a_precomputed_graph():
 
 def test_a_recommendation_outside_the_range_says_so():
     parts = Parts(np.array([0, 1, 2]), (Valley(9.0, 2.0, (5, 5)), Valley(3.0, 2.5, (5, 5))), ())
-    best, reason = recommended(parts, [5, 6])
+    best, reason = recommend(parts, [5, 6])
     assert best == 5
     assert "3.0 standard deviations" in reason
     assert "3 is not among the numbers asked for" in reason
@@ -83,11 +83,11 @@ def test_a_recommendation_outside_the_range_says_so():
 
 def test_votes_follow_the_direction_of_a_criterion():
     table = [{"n_clusters": c, **dict.fromkeys(CRITERIA, float(c))} for c in (2, 3, 4)]
-    found = votes(table)
+    found = collect_votes(table)
     assert found["eigengap"] == 4
     assert found["plain_bic"] == 2
     table[0]["plain_bic"] = math.nan
-    assert votes(table)["plain_bic"] == 3
+    assert collect_votes(table)["plain_bic"] == 3
 
 
 def test_eigengaps():

@@ -18,8 +18,8 @@ from afcm.experiments.markdown import params_text
 from afcm.experiments.printed import Score, printed_score
 from afcm.experiments.record import Row
 from afcm.experiments.summary import DATASETS, in_order, summarize, traces
-from afcm.plots.colors import PALETTE, as_rgb, cluster_colors
-from afcm.plots.layout import flat
+from afcm.plots.colors import PALETTE, cluster_colors, to_rgb
+from afcm.plots.layout import project_embedding
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -118,7 +118,7 @@ def new_figure(width: float, height: float) -> Figure:
 
 def blended(memberships: Any) -> Any:
     """Colours of samples: the clusters' colours mixed by membership (red, green, blue in [0, 1])."""
-    colors = as_rgb(cluster_colors(np.shape(memberships)[1]))
+    colors = to_rgb(cluster_colors(np.shape(memberships)[1]))
     return np.clip(np.asarray(memberships) @ colors, 0, 1)
 
 
@@ -186,7 +186,7 @@ def _fitted(X: Any, n_clusters: int) -> dict[str, Any]:
 
 
 def _jittered(embedding: Any) -> Any:
-    points = flat(embedding)
+    points = project_embedding(embedding)
     return points + np.random.default_rng(0).normal(scale=0.03 * np.ptp(points), size=points.shape)
 
 

@@ -1,4 +1,4 @@
-"""Where a clustering is in doubt."""
+"""A picture of the samples that a clustering is unsure of."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ import numpy as np
 
 from afcm._util.messages import counted
 from afcm.metrics.ambiguity import AMBIGUOUS, ambiguity, honest_memberships, is_ambiguous
-from afcm.plots.common import MANY_POINTS, Display, fitted_model, title
-from afcm.plots.layout import jittered, layout_of, marker_size, number_clusters
+from afcm.plots.common import MANY_POINTS, Display, resolve_model, set_title
+from afcm.plots.layout import jitter_points, marker_size, number_clusters, place_samples
 
 
 @dataclass(eq=False, repr=False)
 class AmbiguityDisplay(Display):
-    """Samples in the plane, coloured by doubt; the ambiguous ones are larger and ringed.
+    """Samples in the plane, colored by doubt; the ambiguous ones are larger and ringed.
 
     Parameters
     ----------
     positions : array (n_samples, 2)
         Any will do, those of UMAP for example.
     memberships : array (n_samples, n_clusters)
-        Those that tell doubt.
+        Calibrated ones where the model has them: they tell doubt best.
     axis_names : pair of str, optional
     jitter : float, default=0.0
         Points are moved by about this share of the spread when they are drawn. ``positions`` stay as they are.
@@ -35,7 +35,7 @@ class AmbiguityDisplay(Display):
         At least `afcm.metrics.ambiguity.AMBIGUOUS`.
     ax_, figure_ : matplotlib axes and figure
         Of the last `plot`.
-    colorbar_ : matplotlib colour bar
+    colorbar_ : matplotlib color bar
 
     Examples
     --------
@@ -79,16 +79,13 @@ class AmbiguityDisplay(Display):
         -------
         AmbiguityDisplay
         """
-        model, X = fitted_model(estimator, X)
-        points, names, jitter = layout_of(model, X, jitter)
-        display = cls(points, honest_memberships(model, X), names, jitter)
-        display.plot(ax)
-        return display
+        model, X = resolve_model(estimator, X)
+        points, names, jitter = place_samples(model, X, jitter)
+        return cls(points, honest_memberships(model, X), names, jitter)._plot_on(ax)
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw, on ``ax`` or in a new figure; returns the axes."""
-        ax = self._on(ax, (6.8, 5))
-        points = jittered(self.positions, self.jitter)
+        ax = self._use_axes(ax, (6.8, 5))
+        points = jitter_points(self.positions, self.jitter)
         size, raster = marker_size(len(points)), len(points) > MANY_POINTS
         shared = {"cmap": "cividis", "vmin": 0, "vmax": 1, "rasterized": raster}
         for chosen, style in (
@@ -101,5 +98,5 @@ class AmbiguityDisplay(Display):
         self.colorbar_.ax.axhline(AMBIGUOUS, color="white", linewidth=1)
         ax.set(xlabel=self.axis_names[0], ylabel=self.axis_names[1])
         count = f"{int(self.ambiguous.sum()):,} of {counted(len(points), 'sample')}"
-        title(ax, f"{count} ambiguous (ringed: from {AMBIGUOUS:g} on{'; jittered' if self.jitter else ''})")
+        set_title(ax, f"{count} ambiguous (ringed: from {AMBIGUOUS:g} on{'; jittered' if self.jitter else ''})")
         return ax

@@ -1,4 +1,4 @@
-"""Every sample a thin bar of its memberships."""
+"""A picture of all memberships: every sample is a thin stacked bar."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from afcm._util.messages import counted
 from afcm.plots.colors import cluster_colors, hatch
-from afcm.plots.common import OfMemberships, title
+from afcm.plots.common import MembershipsBase, set_title
 
 # About as many bars as a screen has columns.
 MOST_BARS = 2000
@@ -19,7 +19,7 @@ NARROW = 0.03
 
 
 @dataclass(eq=False, repr=False)
-class BandsDisplay(OfMemberships):
+class BandsDisplay(MembershipsBase):
     """Memberships as stacked bars, samples sorted by cluster and from certain to doubtful.
 
     Parameters
@@ -49,31 +49,28 @@ class BandsDisplay(OfMemberships):
     'membership'
     """
 
-    memberships: Any
-    note: str = ""
     order: NDArray[np.intp] = field(init=False)
     labels: NDArray[np.intp] = field(init=False)
 
     def __post_init__(self) -> None:
         self.memberships = np.asarray(self.memberships)
-        self.order = thinned_order(self.memberships)
+        self.order = choose_order(self.memberships)
         self.labels = self.memberships[self.order].argmax(axis=1)
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw, on ``ax`` or in a new figure; returns the axes."""
-        ax = self._on(ax, (8, 3.4))
+        ax = self._use_axes(ax, (8, 3.4))
         draw_bands(ax, self.memberships[self.order])
         ax.set(xlim=(0, len(self.order)), ylim=(0, 1), xlabel="cluster", ylabel="membership")
         number_blocks(ax, self.labels)
         total = counted(len(self.memberships), "sample")
         thinned = len(self.order) < len(self.memberships)
         shown = f"{len(self.order):,} of {total}" if thinned else total
-        title(ax, f"{shown}, sorted by cluster and membership", self.note)
+        set_title(ax, f"{shown}, sorted by cluster and membership", self.note)
         return ax
 
 
-def thinned_order(memberships: Any) -> NDArray[np.intp]:
-    """Samples by cluster and falling membership; of many every so many, and the first of each cluster."""
+def choose_order(memberships: Any) -> NDArray[np.intp]:
+    """Sort samples by cluster and falling membership; of many keep evenly spaced ones and the first of each cluster."""
     labels = memberships.argmax(axis=1)
     order = np.lexsort((-memberships.max(axis=1), labels))
     if order.size <= MOST_BARS:
@@ -84,7 +81,7 @@ def thinned_order(memberships: Any) -> NDArray[np.intp]:
 
 
 def number_blocks(ax: Any, labels: Any) -> None:
-    """White lines between the clusters and their numbers below; those of narrow neighbours on different lines."""
+    """Draw white lines between the clusters and numbers below them; neighboring narrow ones on different lines."""
     starts = np.flatnonzero(np.diff(labels, prepend=-1))
     ends = np.append(starts[1:], len(labels))
     ax.vlines(starts[1:], 0, 1, color="white", linewidth=2)
@@ -97,19 +94,11 @@ def number_blocks(ax: Any, labels: Any) -> None:
 
 
 def draw_bands(ax: Any, memberships: Any) -> None:
-    """One area a cluster on top of the one before, in its colour and hatching."""
+    """Draw one area a cluster on top of the one before, in its color and hatching."""
     edges = np.arange(len(memberships) + 1)
     tops = np.cumsum(memberships, axis=1)
     bottoms = np.column_stack([np.zeros(len(memberships)), tops[:, :-1]])
     for cluster, color in enumerate(cluster_colors(memberships.shape[1])):
-        ax.stairs(
-            tops[:, cluster],
-            edges,
-            baseline=bottoms[:, cluster],
-            fill=True,
-            facecolor=color,
-            edgecolor=(1, 1, 1, 0.6),
-            linewidth=0,
-            hatch=hatch(cluster),
-            label=f"cluster {cluster}",
-        )
+        style = {"facecolor": color, "edgecolor": (1, 1, 1, 0.6), "linewidth": 0, "hatch": hatch(cluster)}
+        heights = {"baseline": bottoms[:, cluster], "fill": True}
+        ax.stairs(tops[:, cluster], edges, label=f"cluster {cluster}", **heights, **style)

@@ -1,8 +1,9 @@
-"""What the displays share: axes to draw on, the model in a pipeline, the memberships to show."""
+"""Shared by all displays: axes to draw on, the model inside a pipeline, and the memberships to show."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -17,20 +18,32 @@ MANY_POINTS = 5000
 
 
 class Display:
-    """Axes and figure of what was drawn last."""
+    """A picture that remembers the axes and the figure it was last drawn on."""
 
     ax_: Any
     figure_: Any
 
-    def _on(self, ax: Any, size: tuple[float, float]) -> Any:
-        """The axes to draw on: those given, or those of a new figure (inches)."""
-        self.ax_ = new_axes(size) if ax is None else ax
+    def plot(self, ax: Any = None) -> Any:
+        """Draw on ``ax`` or in a new figure, and return the axes."""
+        raise NotImplementedError
+
+    def _plot_on(self, ax: Any) -> Self:
+        self.plot(ax)
+        return self
+
+    def _use_axes(self, ax: Any, size: tuple[float, float]) -> Any:
+        """Remember the given axes, or those of a new pyplot figure (inches), which notebooks show by themselves."""
+        self.ax_ = load_pyplot().subplots(figsize=size, layout="constrained")[1] if ax is None else ax
         self.figure_ = self.ax_.figure
         return self.ax_
 
 
-class OfMemberships(Display):
-    """A display that is made of memberships and a note alone."""
+@dataclass(eq=False, repr=False)
+class MembershipsBase(Display):
+    """A display that needs nothing but memberships and a note for its title."""
+
+    memberships: Any
+    note: str = ""
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any = None, *, ax: Any = None, calibrated: bool = False) -> Self:
@@ -44,71 +57,50 @@ class OfMemberships(Display):
         ax : matplotlib axes, optional
             Default: a new figure.
         calibrated : bool, default=False
-            Show the memberships that tell doubt best (`afcm.metrics.ambiguity.honest_memberships`) instead of the model's.
+            Show the memberships that tell doubt best (`afcm.metrics.ambiguity.honest_memberships`), not the model's.
 
         Returns
         -------
         the display
         """
-        display = cls(*shown_memberships(*fitted_model(estimator, X), calibrated))
-        display.plot(ax)
-        return display
-
-    def __init__(self, memberships: Any, note: str = "") -> None:  # a data class makes its own
-        raise NotImplementedError
-
-    def plot(self, ax: Any = None) -> Any:
-        """Draw, on ``ax`` or in a new figure; returns the axes."""
-        raise NotImplementedError
+        return cls(*choose_memberships(*resolve_model(estimator, X), calibrated))._plot_on(ax)
 
 
-def new_axes(size: tuple[float, float]) -> Any:
-    """Axes of a pyplot figure, which notebooks show by themselves."""
-    return pyplot().subplots(figsize=size, layout="constrained")[1]
-
-
-def pyplot() -> Any:
-    """`matplotlib.pyplot`, or an error that says what to install."""
+def load_pyplot() -> Any:
+    """Import `matplotlib.pyplot`, or fail with an error that says what to install."""
     return needed("matplotlib.pyplot", "plot", "plotting needs")
 
 
-def fitted_model(estimator: Any, X: Any = None, needed: str = "memberships_") -> tuple[Any, Any]:
-    """The clusterer, taken out of its pipeline, and X as it sees it.
+def resolve_model(estimator: Any, X: Any = None, attribute: str = "memberships_") -> tuple[Any, Any]:
+    """Take the fitted clusterer out of its pipeline, and prepare X as the pipeline does for it.
 
     Parameters
     ----------
     estimator : fitted clusterer, or a pipeline that ends in one
     X : samples as ``estimator`` takes them, or None
-    needed : str
-        The attribute without which there is nothing to draw.
+    attribute : str
+        The fitted attribute without which there is nothing to draw.
     """
     model = last_step(estimator)
-    check_is_fitted(model, needed if isinstance(model, SoftClusterer) else None)
+    check_is_fitted(model, attribute if isinstance(model, SoftClusterer) else None)
     name = type(model).__name__
-    if not hasattr(model, needed):
-        raise ValueError(f"estimator={name} has no {needed}; give a fitted clusterer of this package, such as AFCM")
+    if not hasattr(model, attribute):
+        raise ValueError(f"estimator={name} has no {attribute}; give a fitted clusterer of this package, such as AFCM")
     if X is not None and not hasattr(model, "predict_proba"):
         raise ValueError(f"X was given, but {name} has no predict_proba for new samples; leave X out")
     return model, seen_by_last_step(estimator, X)
 
 
-class Shown(NamedTuple):
-    """Memberships to show, and what to say about them."""
-
-    memberships: Any
-    note: str
-
-
-def shown_memberships(model: Any, X: Any, calibrated: bool) -> Shown:
-    """Those of the model, or those that tell doubt."""
+def choose_memberships(model: Any, X: Any, calibrated: bool) -> tuple[Any, str]:
+    """Return the model's own memberships or those that tell doubt, and a note about them for the title."""
+    can_calibrate = hasattr(model, "calibrated_memberships")
     if calibrated:
-        note = "calibrated memberships" if hasattr(model, "calibrated_memberships") else ""
-        return Shown(np.asarray(honest_memberships(model, X)), note)
+        return np.asarray(honest_memberships(model, X)), "calibrated memberships" if can_calibrate else ""
     memberships = np.asarray(model.memberships_ if X is None else model.predict_proba(X))
-    hides_doubt = hasattr(model, "calibrated_memberships") and membership_state(memberships) == "hard"
-    return Shown(memberships, "memberships are 0 or 1; calibrated=True shows doubt" if hides_doubt else "")
+    hides_doubt = can_calibrate and membership_state(memberships) == "hard"
+    return memberships, "memberships are 0 or 1; calibrated=True shows doubt" if hides_doubt else ""
 
 
-def title(ax: Any, text: str, note: str = "") -> None:
-    """A title, with a note under it."""
+def set_title(ax: Any, text: str, note: str = "") -> None:
+    """Write a title, with a note under it."""
     ax.set_title(f"{text}\n{note}" if note else text, fontsize="medium")

@@ -1,34 +1,24 @@
-"""How a fit went, sweep by sweep."""
+"""A picture of how a fit went, sweep by sweep."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
 from afcm._util.messages import counted
 from afcm.plots.colors import PALETTE
-from afcm.plots.common import Display, fitted_model, pyplot, title
+from afcm.plots.common import Display, load_pyplot, resolve_model, set_title
 
 # γ counts as capped from this share of the cap on.
 AT_CAP = 1 - 1e-6
 
-
-ABOVE: dict[str, Any] = {"ha": "left", "va": "bottom", "fontsize": "small"}
-
-
-class Panel(NamedTuple):
-    """What one of the stacked axes shows."""
-
-    label: str
-    log: bool
-
-
+# Label of each panel, and whether it may be logarithmic.
 PANELS = {
-    "objective": Panel("objective J", False),
-    "gamma": Panel("precision γ", True),
-    "membership_change": Panel("largest change\nof a membership", True),
+    "objective": ("objective J", False),
+    "gamma": ("precision γ", True),
+    "membership_change": ("largest change\nof a membership", True),
 }
 
 
@@ -92,43 +82,39 @@ class ConvergenceDisplay(Display):
         -------
         ConvergenceDisplay
         """
-        model, _ = fitted_model(estimator, needed="history_")
+        model, _ = resolve_model(estimator, attribute="history_")
         cap, tol = getattr(model, "gamma_cap_", None), getattr(model, "tol", None)
-        display = cls(model.history_, getattr(model, "converged_", True), cap, tol)
-        display.plot(ax)
-        return display
+        return cls(model.history_, getattr(model, "converged_", True), cap, tol)._plot_on(ax)
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw, on ``ax`` (one to divide, or one for each panel) or in a new figure; returns the array of axes."""
+        """Draw on ``ax`` (one to divide, or one for each panel) or in a new figure, and return the array of axes."""
         names = [name for name in PANELS if np.isfinite(self.history.get(name, np.nan)).any()]
         if not names:
             raise ValueError(f"history has nothing to draw; it needs at least one of {list(PANELS)} with finite values")
-        self.axes_ = np.atleast_1d(stacked(ax, len(names)))
+        self.axes_ = np.atleast_1d(stack_axes(ax, len(names)))
         self.ax_ = self.axes_[0] if ax is None or np.ndim(ax) else ax
         self.figure_ = self.ax_.figure
         for axes, name in zip(self.axes_, names, strict=True):
-            draw_trace(axes, np.asarray(self.history[name], dtype=np.float64), PANELS[name])
+            draw_trace(axes, np.asarray(self.history[name], dtype=np.float64), *PANELS[name])
             if name == "gamma" and self.capped_at is not None:
                 mark_cap(axes, self.capped_at, self.gamma_cap)
             if name == "membership_change" and self.tol:
                 axes.axhline(self.tol, color="black", linestyle=":", linewidth=1)
-                axes.text(0.01, self.tol, f"tol = {self.tol:g}", transform=axes.get_yaxis_transform(), **ABOVE)
-        self._finish(len(self.history[names[0]]))
-        return self.axes_
-
-    def _finish(self, n_sweeps: int) -> None:
+                style = {"ha": "left", "va": "bottom", "fontsize": "small", "transform": axes.get_yaxis_transform()}
+                axes.text(0.01, self.tol, f"tol = {self.tol:g}", **style)
         for axes in self.axes_[:-1]:
             axes.tick_params(labelbottom=False)
         self.axes_[-1].set_xlabel("sweep")
         self.axes_[-1].xaxis.get_major_locator().set_params(integer=True, min_n_ticks=1)
         state = "converged" if self.converged else "NOT converged"
-        title(self.axes_[0], f"{state} after {counted(n_sweeps, 'sweep')}")
+        set_title(self.axes_[0], f"{state} after {counted(len(self.history[names[0]]), 'sweep')}")
+        return self.axes_
 
 
-def stacked(ax: Any, n_panels: int) -> Any:
-    """Axes one below the other: new ones, parts of one that was given, or those that were given."""
+def stack_axes(ax: Any, n_panels: int) -> Any:
+    """Return axes one below the other: new ones, parts of the one given, or those given."""
     if ax is None:
-        return pyplot().subplots(n_panels, figsize=(6.4, 1 + 1.7 * n_panels), layout="constrained", sharex=True)[1]
+        return load_pyplot().subplots(n_panels, figsize=(6.4, 1 + 1.7 * n_panels), layout="constrained", sharex=True)[1]
     if np.ndim(ax):
         if len(ax) != n_panels:
             raise ValueError(f"ax holds {len(ax)} axes, but there are {n_panels} panels; give {n_panels}, or one")
@@ -140,44 +126,27 @@ def stacked(ax: Any, n_panels: int) -> Any:
     return [first, *others]
 
 
-def draw_trace(axes: Any, values: Any, panel: Panel) -> None:
-    """A line with a dot for each sweep; on a logarithmic scale zeros are triangles on the bottom."""
-    sweeps = np.arange(1, len(values) + 1)
-    log = panel.log and spans_decades(values)
-    axes.plot(sweeps, np.where(values > 0, values, np.nan) if log else values, ".-", color=PALETTE[0])
-    if log:
+def draw_trace(axes: Any, values: Any, label: str, logarithmic: bool) -> None:
+    """Draw a line with a dot for each sweep; zeros, which a logarithmic scale lacks, are triangles on the bottom."""
+    sweeps, positive = np.arange(1, len(values) + 1), values[values > 0]
+    logarithmic = logarithmic and positive.size > 0 and positive.max() > 10 * positive.min()
+    axes.plot(sweeps, np.where(values > 0, values, np.nan) if logarithmic else values, ".-", color=PALETTE[0])
+    if logarithmic:
         axes.set_yscale("log")
-        draw_zeros(axes, sweeps[values == 0])
+        zeros = sweeps[values == 0]
+        if zeros.size:  # an empty line would upset the layout
+            bottom = {"transform": axes.get_xaxis_transform(), "clip_on": False}
+            axes.plot(zeros, np.zeros(zeros.size), "v", color=PALETTE[0], **bottom)
     axes.set_xlim(0.5, len(values) + 0.5)
-    axes.set_ylabel(panel.label)
+    axes.set_ylabel(label)
     axes.grid(color="0.9", linewidth=0.6)
     axes.set_axisbelow(True)
 
 
-def draw_zeros(axes: Any, sweeps: Any) -> None:
-    """Triangles on the bottom of a logarithmic scale, which has no zero."""
-    if sweeps.size:  # an empty line would upset the layout
-        place = axes.get_xaxis_transform()
-        axes.plot(sweeps, np.zeros(sweeps.size), "v", color=PALETTE[0], transform=place, clip_on=False)
-
-
-def spans_decades(values: Any) -> bool:
-    """Whether a logarithmic scale shows more than a plain one."""
-    positive = values[values > 0]
-    return bool(positive.size and positive.max() > 10 * positive.min())
-
-
 def mark_cap(axes: Any, sweep: int, cap: float | None) -> None:
-    """A line at the cap, and where γ meets it."""
+    """Draw a line at the cap, and one at the sweep in which γ meets it."""
     axes.axhline(cap, color="black", linestyle=":", linewidth=1)
     axes.axvline(sweep, color="black", linestyle=":", linewidth=1)
-    right = sweep <= np.mean(axes.get_xlim())
-    axes.annotate(
-        f"γ at its cap from sweep {sweep} on",
-        (sweep, 0.5),
-        xycoords=("data", "axes fraction"),
-        xytext=(4 if right else -4, 0),
-        textcoords="offset points",
-        ha="left" if right else "right",
-        fontsize="small",
-    )
+    side, shift = ("left", 4) if sweep <= np.mean(axes.get_xlim()) else ("right", -4)
+    offset = {"xycoords": ("data", "axes fraction"), "xytext": (shift, 0), "textcoords": "offset points"}
+    axes.annotate(f"γ at its cap from sweep {sweep} on", (sweep, 0.5), ha=side, fontsize="small", **offset)

@@ -1,4 +1,4 @@
-"""The leading eigenvalues of a graph, and the gap after them."""
+"""A picture of a graph's leading eigenvalues and the gaps between them, which speak for a number of clusters."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sklearn.base import clone
 from afcm._util.pipelines import last_step, seen_by_last_step
 from afcm.estimators.validation import check_integer
 from afcm.plots.colors import PALETTE
-from afcm.plots.common import Display, title
+from afcm.plots.common import Display, set_title
 
 # Eigenvalues to show at least, if there are as many.
 FEWEST_VALUES = 12
@@ -19,7 +19,7 @@ FEWEST_VALUES = 12
 
 @dataclass(eq=False, repr=False)
 class EigengapDisplay(Display):
-    """Leading eigenvalues of the normalised graph: c of them near 1 and a gap speak for c clusters.
+    """Leading eigenvalues of the normalized graph: c of them near 1 and a gap speak for c clusters.
 
     Round clusters show a clear gap. Long ones, such as rings, have eigenvalues near 1 of their own, and the largest gap
     may come much later: `select_n_clusters` does not rely on it.
@@ -111,9 +111,7 @@ class EigengapDisplay(Display):
         default = max(FEWEST_VALUES, 2 * (n_clusters or 0))
         wanted = default if n_values is None else check_integer("n_values", n_values, least=2)
         values = prepared.eigenvectors(min(wanted, prepared.graph.degrees.size)).values
-        display = cls(np.arange(1, len(values)), -np.diff(values), values, n_clusters)
-        display.plot(ax)
-        return display
+        return cls(np.arange(1, len(values)), -np.diff(values), values, n_clusters)._plot_on(ax)
 
     @classmethod
     def from_selection(cls, selection: Any, *, ax: Any = None) -> Self:
@@ -134,35 +132,25 @@ class EigengapDisplay(Display):
         gaps = np.array([row["eigengap"] for row in selection.table])
         whole = np.array_equal(counts, np.arange(1, len(counts) + 1))
         values = 1 - np.append(0, np.cumsum(gaps)) if whole else None
-        display = cls(counts, gaps, values, selection.n_clusters)
-        display.plot(ax)
-        return display
+        return cls(counts, gaps, values, selection.n_clusters)._plot_on(ax)
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw, on ``ax`` or in a new figure; returns the axes."""
-        ax = self._on(ax, (6.4, 4))
+        ax = self._use_axes(ax, (6.4, 4))
         if self.values is None:
             bars = ax.bar(self.counts, self.gaps, color=PALETTE[0])
             bars[int(np.argmax(self.gaps))].set(facecolor=PALETTE[1], hatch="//")
             ax.set(xlabel="number of clusters", ylabel="gap after this eigenvalue")
         else:
             ax.plot(np.arange(1, len(self.values) + 1), self.values, "o", color=PALETTE[0], markersize=5)
-            draw_gap(ax, self.best, *self.values[self.best - 1 : self.best + 1])
+            above, below = self.values[self.best - 1 : self.best + 1]
+            ax.axhspan(below, above, facecolor=PALETTE[1], alpha=0.25, linewidth=0)
+            ends = (self.best + 0.5, below), (self.best + 0.5, above)
+            arrow = {"arrowstyle": "<->", "color": PALETTE[1], "shrinkA": 0, "shrinkB": 0}
+            ax.annotate("", *ends, arrowprops=arrow)
             ax.set(xlabel="eigenvalue, from the largest", ylabel="eigenvalue of the normalised graph")
         if self.n_clusters is not None:
             ax.axvline(self.n_clusters, color="black", linestyle=":", zorder=0, label=f"n_clusters = {self.n_clusters}")
             ax.legend(frameon=False)
         ax.xaxis.get_major_locator().set_params(integer=True)
-        title(ax, f"Largest gap: {np.max(self.gaps):.3g}, after eigenvalue {self.best}")
+        set_title(ax, f"Largest gap: {np.max(self.gaps):.3g}, after eigenvalue {self.best}")
         return ax
-
-
-def draw_gap(ax: Any, count: int, above: float, below: float) -> None:
-    """The gap as a shaded strip between two eigenvalues."""
-    ax.axhspan(below, above, facecolor=PALETTE[1], alpha=0.25, linewidth=0)
-    ax.annotate(
-        "",
-        (count + 0.5, below),
-        (count + 0.5, above),
-        arrowprops={"arrowstyle": "<->", "color": PALETTE[1], "shrinkA": 0, "shrinkB": 0},
-    )

@@ -1,4 +1,4 @@
-"""Samples in the plane, coloured by their memberships."""
+"""A picture of the samples in the plane, colored by their memberships."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from afcm._util.messages import counted
-from afcm.plots.common import Display, fitted_model, shown_memberships, title
-from afcm.plots.layout import draw_samples, jittered, layout_of, number_clusters
+from afcm.plots.common import Display, choose_memberships, resolve_model, set_title
+from afcm.plots.layout import draw_samples, jitter_points, number_clusters, place_samples
 
 
 @dataclass(eq=False, repr=False)
 class EmbeddingDisplay(Display):
-    """Samples in the learned embedding: colours mixed by membership, paler where less certain.
+    """Samples in the learned embedding: colors mixed by membership, paler where less certain.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class EmbeddingDisplay(Display):
         ax : matplotlib axes, optional
             Default: a new figure.
         calibrated : bool, default=False
-            Show the memberships that tell doubt best (`afcm.metrics.ambiguity.honest_memberships`) instead of the model's.
+            Show the memberships that tell doubt best (`afcm.metrics.ambiguity.honest_memberships`), not the model's.
         jitter : float, optional
             Default: 0.02 in an embedding, whose clusters are often single points, else 0.
 
@@ -72,20 +72,17 @@ class EmbeddingDisplay(Display):
         -------
         EmbeddingDisplay
         """
-        model, X = fitted_model(estimator, X)
-        memberships, note = shown_memberships(model, X, calibrated)
-        points, names, jitter = layout_of(model, X, jitter)
-        display = cls(points, memberships, names, jitter, note)
-        display.plot(ax)
-        return display
+        model, X = resolve_model(estimator, X)
+        memberships, note = choose_memberships(model, X, calibrated)
+        points, names, jitter = place_samples(model, X, jitter)
+        return cls(points, memberships, names, jitter, note)._plot_on(ax)
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw, on ``ax`` or in a new figure; returns the axes."""
-        ax = self._on(ax, (6, 5))
-        points = jittered(self.positions, self.jitter)
+        ax = self._use_axes(ax, (6, 5))
+        points = jitter_points(self.positions, self.jitter)
         draw_samples(ax, points, self.memberships)
         number_clusters(ax, points, self.memberships.argmax(axis=1))
         ax.set(xlabel=self.axis_names[0], ylabel=self.axis_names[1])
         size = f"{counted(len(points), 'sample')}, {counted(self.memberships.shape[1], 'cluster')}"
-        title(ax, f"{size} (paler: less certain{', jittered' if self.jitter else ''})", self.note)
+        set_title(ax, f"{size} (paler: less certain{', jittered' if self.jitter else ''})", self.note)
         return ax

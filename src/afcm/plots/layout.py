@@ -1,4 +1,4 @@
-"""Where samples lie in the plane, and how they are drawn there."""
+"""Places samples in the plane and draws them there."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sklearn.decomposition import PCA
 from sklearn.utils.extmath import randomized_svd
 
 from afcm.estimators.validation import check_real
-from afcm.plots.colors import cluster_colors, marker, mixed, opacity
+from afcm.plots.colors import cluster_colors, marker, mix_colors, opacity
 from afcm.plots.common import MANY_POINTS
 
 # Of the spread, for embeddings, whose clusters are often single points.
@@ -22,15 +22,15 @@ DENSE_ENTRIES = 50_000_000
 
 
 class Layout(NamedTuple):
-    """Samples in the plane."""
+    """Samples in the plane, n×2, and how to draw them."""
 
-    points: Any  # n×2
+    points: Any
     axis_names: tuple[str, str]
     jitter: float  # as a share of the spread
 
 
-def layout_of(model: Any, X: Any = None, jitter: float | None = None) -> Layout:
-    """Samples in the model's embedding, or where it has none on the principal components of X.
+def place_samples(model: Any, X: Any = None, jitter: float | None = None) -> Layout:
+    """Place samples in the model's embedding or, if it has none, on the principal components of X.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def layout_of(model: Any, X: Any = None, jitter: float | None = None) -> Layout:
     if jitter is not None:
         check_real("jitter", jitter)
     if hasattr(model, "embedding_"):
-        points = flat(model.embedding_, None if X is None else model.transform(X))
+        points = project_embedding(model.embedding_, None if X is None else model.transform(X))
         names = ("first direction of the embedding", "second direction of the embedding")
         return Layout(points, names, EMBEDDING_JITTER if jitter is None else jitter)
     if X is None:
@@ -50,19 +50,20 @@ def layout_of(model: Any, X: Any = None, jitter: float | None = None) -> Layout:
             f"X=None, but {type(model).__name__} has no embedding to draw; give the samples as X, which are then shown "
             "on their principal components"
         )
-    return Layout(*principal(X), jitter or 0.0)
+    return Layout(*project_features(X), jitter or 0.0)
 
 
-def flat(embedding: Any, rows: Any = None) -> Any:
-    """The two directions in which an embedding spreads most; ``rows``: other samples, in the same directions."""
+def project_embedding(embedding: Any, rows: Any = None) -> Any:
+    """Show an embedding in the two directions of its largest spread; ``rows``: other samples, in these directions."""
     center = embedding.mean(axis=0)
     centered = embedding - center
     directions = np.linalg.svd(centered, full_matrices=False)[2][:2].T
-    return two_columns((centered if rows is None else rows - center) @ directions)
+    points = (centered if rows is None else rows - center) @ directions
+    return points if points.shape[1] == 2 else np.column_stack([points, np.zeros_like(points)])
 
 
-def principal(X: Any) -> tuple[Any, tuple[str, str]]:
-    """The first two principal components, and their names with their shares of the variance."""
+def project_features(X: Any) -> tuple[Any, tuple[str, str]]:
+    """Return the first two principal components, and their names with their shares of the variance."""
     if sp.issparse(X) and X.shape[0] * X.shape[1] > DENSE_ENTRIES:
         pca = PCA(2, svd_solver="arpack", random_state=0)
         points, shares = pca.fit_transform(X), pca.explained_variance_ratio_
@@ -73,7 +74,7 @@ def principal(X: Any) -> tuple[Any, tuple[str, str]]:
 
 
 def principal_components(values: Any, random_state: int = 0) -> tuple[Any, Any]:
-    """The first two principal components, n×2, and their shares of the variance; zeros where there are fewer."""
+    """The first two principal components, n×2, and their shares of the variance; zeros if there are fewer."""
     values = np.asarray(values, dtype=np.float64)
     centered = values - values.mean(axis=0)
     unit = float(np.max(np.abs(centered), initial=0.0)) or 1.0
@@ -87,13 +88,8 @@ def principal_components(values: Any, random_state: int = 0) -> tuple[Any, Any]:
     return positions, shares
 
 
-def two_columns(points: Any) -> Any:
-    """Zeros where there is only one direction."""
-    return points if points.shape[1] == 2 else np.column_stack([points, np.zeros_like(points)])
-
-
-def jittered(points: Any, amount: float) -> Any:
-    """Points moved a little, always in the same way, so that those on top of each other are seen."""
+def jitter_points(points: Any, amount: float) -> Any:
+    """Move points a little, always in the same way, so that those on top of each other are seen."""
     if not amount:
         return points
     spread = float(np.ptp(points, axis=0).max()) or 1.0
@@ -101,22 +97,14 @@ def jittered(points: Any, amount: float) -> Any:
 
 
 def draw_samples(ax: Any, points: Any, memberships: Any, *, alpha: float | None = None, zorder: int = 1) -> None:
-    """Colours mixed (and, without ``alpha``, paled) as the memberships say; markers by the largest membership."""
-    paled = opacity(memberships) if alpha is None else np.full(len(points), alpha)
-    color = np.column_stack([mixed(memberships, cluster_colors(memberships.shape[1])), paled])
+    """Mix (and, without ``alpha``, pale) colors as the memberships say; the largest membership gives the marker."""
+    alphas = opacity(memberships) if alpha is None else np.full(len(points), alpha)
+    color = np.column_stack([mix_colors(memberships, cluster_colors(memberships.shape[1])), alphas])
     labels = memberships.argmax(axis=1)
+    shared = {"s": marker_size(len(points)), "linewidths": 0, "zorder": zorder, "rasterized": len(points) > MANY_POINTS}
     for label in np.unique(labels):
         mine = labels == label
-        ax.scatter(
-            points[mine, 0],
-            points[mine, 1],
-            c=color[mine],
-            marker=marker(label),
-            s=marker_size(len(points)),
-            linewidths=0,
-            zorder=zorder,
-            rasterized=len(points) > MANY_POINTS,
-        )
+        ax.scatter(*points[mine].T, c=color[mine], marker=marker(label), **shared)
 
 
 def marker_size(n_samples: int) -> float:
@@ -125,7 +113,7 @@ def marker_size(n_samples: int) -> float:
 
 
 def number_clusters(ax: Any, points: Any, labels: Any) -> None:
-    """Each cluster's number at its median (beside it if the number would cover all there is)."""
+    """Write each cluster's number at its median (beside it if the number would cover all there is)."""
     box = {"boxstyle": "round,pad=0.2", "facecolor": "white", "edgecolor": "black", "linewidth": 0.6, "alpha": 0.85}
     style = {"ha": "center", "va": "center", "fontsize": "small", "fontweight": "bold", "bbox": box, "zorder": 5}
     for label in np.unique(labels):

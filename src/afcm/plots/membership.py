@@ -1,4 +1,4 @@
-"""All memberships at once: a line, a triangle, a polygon."""
+"""A picture of all memberships at once: a line, a triangle (ternary plot) or a polygon."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from afcm._util.messages import counted
-from afcm.plots.common import OfMemberships, title
+from afcm.plots.common import MembershipsBase, set_title
 from afcm.plots.layout import draw_samples
 
 # Height of the strip in which samples between two clusters are spread, so that they are seen.
@@ -17,7 +17,7 @@ STRIP = 0.06
 
 
 @dataclass(eq=False, repr=False)
-class MembershipDisplay(OfMemberships):
+class MembershipDisplay(MembershipsBase):
     """Each sample between the corners of a polygon, the nearer to a cluster's corner the more it belongs to it.
 
     With three clusters this is the ternary plot, and a place tells all memberships. With two it is a line. With more
@@ -48,8 +48,6 @@ class MembershipDisplay(OfMemberships):
     2
     """
 
-    memberships: Any
-    note: str = ""
     corners: NDArray[np.float64] = field(init=False)
     coordinates: NDArray[np.float64] = field(init=False)
 
@@ -59,25 +57,21 @@ class MembershipDisplay(OfMemberships):
         self.coordinates = self.memberships @ self.corners
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw, on ``ax`` or in a new figure; returns the axes."""
         n_clusters = len(self.corners)
         low = self.corners[:, 1].min() - 0.4
-        ax = self._on(ax, (6.0, 1 + 2 * (1.4 - low)) if n_clusters > 2 else (6.4, 2.2))
+        ax = self._use_axes(ax, (6.0, 1 + 2 * (1.4 - low)) if n_clusters > 2 else (6.4, 2.2))
         ax.fill(*self.corners.T, facecolor="none", edgecolor="0.6", linewidth=1)
         if n_clusters == 3:
             draw_grid(ax, self.corners)
-        self._draw_samples(ax)
+        points = self.coordinates
+        if n_clusters < 3:
+            points = points + np.random.default_rng(0).uniform(-STRIP, STRIP, len(points))[:, None] * [0, 1]
+        draw_samples(ax, points, self.memberships, alpha=0.7, zorder=3)
         label_corners(ax, self.corners, np.bincount(self.memberships.argmax(axis=1), minlength=n_clusters))
         ax.set(aspect="equal", xlim=(-1.5, 1.5), ylim=(low, 1.4) if n_clusters > 2 else (-0.3, 0.3))
         ax.set_axis_off()
-        title(ax, f"Memberships of {counted(len(self.memberships), 'sample')}", self.note)
+        set_title(ax, f"Memberships of {counted(len(self.memberships), 'sample')}", self.note)
         return ax
-
-    def _draw_samples(self, ax: Any) -> None:
-        points = self.coordinates
-        if len(self.corners) < 3:
-            points = points + np.random.default_rng(0).uniform(-STRIP, STRIP, len(points))[:, None] * [0, 1]
-        draw_samples(ax, points, self.memberships, alpha=0.7, zorder=3)
 
 
 def corners(n_clusters: int) -> NDArray[np.float64]:
@@ -89,20 +83,19 @@ def corners(n_clusters: int) -> NDArray[np.float64]:
 
 
 def draw_grid(ax: Any, triangle: Any) -> None:
-    """Where each membership is 1/4, 1/2 and 3/4."""
+    """Draw the lines on which a membership is 1/4, 1/2 or 3/4."""
     for j in range(3):
         top, left, right = triangle[[j, j - 1, j - 2]]
         for share in (0.25, 0.5, 0.75):
             ends = np.array([share * top + (1 - share) * left, share * top + (1 - share) * right])
             ax.plot(*ends.T, color="0.85", linewidth=0.8, zorder=1)
             if j == 0:
-                ax.annotate(
-                    f"{share:g} in cluster 0", ends[1], xytext=(4, 0), textcoords="offset points", fontsize="x-small"
-                )
+                offset = {"xytext": (4, 0), "textcoords": "offset points", "fontsize": "x-small"}
+                ax.annotate(f"{share:g} in cluster 0", ends[1], **offset)
 
 
 def label_corners(ax: Any, places: Any, counts: Any) -> None:
-    """Number of each cluster, and how many samples are nearest to it, outside its corner."""
+    """Write each cluster's number, and how many samples are nearest to it, outside its corner."""
     pattern = "cluster {}\n({})" if len(places) < 9 else "{} ({})"
     for cluster, ((x, y), count) in enumerate(zip(places, counts, strict=True)):
         ax.annotate(

@@ -1,8 +1,8 @@
-"""What is special about each cluster, feature by feature."""
+"""A picture of how the features of each cluster deviate from the mean of all samples."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from afcm._typing import Floats
 from afcm.estimators.validation import check_integer
-from afcm.plots.common import Display, fitted_model, title
+from afcm.plots.common import Display, resolve_model, set_title
 
 # Columns of X that are looked at together.
 BLOCK = 64
 # A table with more cells than this gets signs instead of numbers.
 MOST_NUMBERS = 240
-# Standard deviations at which the colours end, and from which a cell is called high or low.
+# Standard deviations at which the colors end, and from which a cell is called high or low.
 STRONG, NOTABLE = 2.0, 0.5
 
 
@@ -41,7 +41,7 @@ class ProfilesDisplay(Display):
     ----------
     ax_, figure_ : matplotlib axes and figure
         Of the last `plot`.
-    colorbar_ : matplotlib colour bar
+    colorbar_ : matplotlib color bar
 
     Examples
     --------
@@ -89,7 +89,7 @@ class ProfilesDisplay(Display):
         -------
         ProfilesDisplay
         """
-        model, _ = fitted_model(estimator)
+        model, _ = resolve_model(estimator)
         if X is None:
             raise ValueError("X=None, but profiles are means of features; give those of the fitted samples as X")
         if feature_names is None and not hasattr(X, "columns"):
@@ -121,22 +121,19 @@ class ProfilesDisplay(Display):
         ProfilesDisplay
         """
         memberships = np.asarray(memberships, dtype=np.float64)
-        values, names, left_out = numeric(X, feature_names)
+        values, names, left_out = read_numbers(X, feature_names)
         if len(memberships) != values.shape[0]:
             raise ValueError(
                 f"X has {values.shape[0]} rows, but there are memberships of {len(memberships)} samples; give the "
                 "features of exactly these, in the same order"
             )
         found = deviations(values, memberships)
-        shown = most_telling(found, memberships.sum(axis=0), check_integer("max_features", max_features))
-        display = cls(found[:, shown], [names[i] for i in shown], len(names), left_out)
-        display.plot(ax)
-        return display
+        shown = rank_features(found, memberships.sum(axis=0))[: check_integer("max_features", max_features)]
+        return cls(found[:, shown], [names[i] for i in shown], len(names), left_out)._plot_on(ax)
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw, on ``ax`` or in a new figure; returns the axes."""
         n_clusters, n_shown = self.deviations.shape
-        ax = self._on(ax, (max(4.0, 2.6 + 0.55 * n_clusters), 1.6 + 0.3 * n_shown))
+        ax = self._use_axes(ax, (max(4.0, 2.6 + 0.55 * n_clusters), 1.6 + 0.3 * n_shown))
         image = ax.imshow(self.deviations.T, cmap="PuOr_r", vmin=-STRONG, vmax=STRONG, aspect="auto")
         write_cells(ax, self.deviations.T)
         ax.set_xticks(range(n_clusters))
@@ -144,30 +141,26 @@ class ProfilesDisplay(Display):
         ax.set_xlabel("cluster")
         ax.tick_params(length=0)
         self.colorbar_ = ax.figure.colorbar(image, ax=ax, label="standard deviations\nfrom the mean", extend="both")
-        title(ax, "Mean of each cluster", self._omissions())
+        omitted = []
+        if n_shown < self.n_features:
+            omitted.append(f"the {n_shown} most telling of {self.n_features:,} features")
+        if self.left_out:
+            omitted.append(f"{len(self.left_out)} without numbers left out")
+        set_title(ax, "Mean of each cluster", ", ".join(omitted))
         return ax
 
-    def _omissions(self) -> str:
-        parts = []
-        if len(self.feature_names) < self.n_features:
-            parts.append(f"the {len(self.feature_names)} most telling of {self.n_features:,} features")
-        if self.left_out:
-            parts.append(f"{len(self.left_out)} without numbers left out")
-        return ", ".join(parts)
 
-
-def numeric(X: Any, feature_names: Sequence[str] | None) -> tuple[Any, list[str], list[str]]:
-    """The columns that hold numbers, their names, and the names of the others."""
+def read_numbers(X: Any, feature_names: Sequence[str] | None) -> tuple[Any, list[str], list[str]]:
+    """Return the columns that hold numbers, their names, and the names of the others."""
+    names: list[str] = []
     left_out: list[str] = []
-    names = [str(name) for name in X.columns] if hasattr(X, "columns") else None
-    if names is not None:
-        columns = [as_numbers(X[name]) for name in X.columns]
-        left_out = [name for name, column in zip(names, columns, strict=True) if column is None]
-        names = [name for name, column in zip(names, columns, strict=True) if column is not None]
-        kept = [column for column in columns if column is not None]
-        if not kept:
+    if hasattr(X, "columns"):
+        columns = [(str(name), to_numbers(X[name])) for name in X.columns]
+        left_out = [name for name, column in columns if column is None]
+        names = [name for name, column in columns if column is not None]
+        if not names:
             raise ValueError(f"X has no column of numbers among {left_out}; give features that are numbers")
-        X = np.column_stack(kept)
+        X = np.column_stack([column for _, column in columns if column is not None])
     values = sp.csc_array(X) if sp.issparse(X) else np.asarray(X)
     names = names or [f"feature {i}" for i in range(values.shape[1])]
     if feature_names is not None:
@@ -179,8 +172,7 @@ def numeric(X: Any, feature_names: Sequence[str] | None) -> tuple[Any, list[str]
     return values, names, left_out
 
 
-def as_numbers(column: Any) -> Floats | None:
-    """A column of a data frame in float64, or None if it holds something else."""
+def to_numbers(column: Any) -> Floats | None:
     try:
         return np.asarray(column, dtype=np.float64)
     except (TypeError, ValueError):
@@ -193,7 +185,9 @@ def deviations(X: Any, memberships: Floats) -> Floats:
     NaN is passed over, and a feature that does not vary gives 0.
     """
     parts = []
-    for block in blocks(X):
+    for start in range(0, X.shape[1], BLOCK):
+        columns = X[:, start : start + BLOCK]
+        block = np.asarray(columns.toarray() if sp.issparse(columns) else columns, dtype=np.float64)
         known = np.isfinite(block)
         counts = np.maximum(known.sum(axis=0), 1)
         centered = np.where(known, block, 0.0)
@@ -205,20 +199,13 @@ def deviations(X: Any, memberships: Floats) -> Floats:
     return np.hstack(parts)
 
 
-def blocks(X: Any) -> Iterator[Floats]:
-    """A few columns at a time, dense, in float64."""
-    for start in range(0, X.shape[1], BLOCK):
-        block = X[:, start : start + BLOCK]
-        yield np.asarray(block.toarray() if sp.issparse(block) else block, dtype=np.float64)
-
-
-def most_telling(found: Floats, masses: Floats, most: int) -> NDArray[np.intp]:
-    """Features by the share of their variance that lies between the clusters, the largest first."""
-    return np.argsort(-(masses @ found**2), kind="stable")[:most]
+def rank_features(found: Floats, masses: Floats) -> NDArray[np.intp]:
+    """Sort features by the share of their variance that lies between the clusters, the largest first."""
+    return np.argsort(-(masses @ found**2), kind="stable")
 
 
 def write_cells(ax: Any, table: Floats) -> None:
-    """Numbers in the cells, or where they would be too many the signs of the notable ones."""
+    """Write numbers into the cells or, if those would be too many, the signs of the notable ones."""
     numbers = table.size <= MOST_NUMBERS
     for (row, column), value in np.ndenumerate(table):
         sign = "" if abs(value) < (0.05 if numbers else NOTABLE) else "+" if value > 0 else "−"

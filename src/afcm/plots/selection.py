@@ -1,4 +1,4 @@
-"""The table of `select_n_clusters` as curves."""
+"""A picture of what each criterion says about the number of clusters, as found by `select_n_clusters`."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from afcm.plots.colors import PALETTE, marker
-from afcm.plots.common import Display, title
-from afcm.selection.criteria import CRITERIA
+from afcm.plots.common import Display, set_title
 
 LINES = ("-", "--", "-.", (0, (5, 1)), (0, (3, 1, 1, 1, 1, 1)), (0, (1, 1)))
 
@@ -67,19 +66,10 @@ class SelectionDisplay(Display):
         SelectionDisplay
         """
         counts = np.array([row["n_clusters"] for row in selection.table])
-        curves = {}
-        for name in selection.votes:
-            values = np.array([row[name] for row in selection.table]) * (1 if CRITERIA[name].highest else -1)
-            spread = np.nanmax(values) - np.nanmin(values)
-            if spread > 0:
-                curves[name] = (values - np.nanmin(values)) / spread
-        display = cls(counts, curves, selection.votes, selection.n_clusters)
-        display.plot(ax)
-        return display
+        return cls(counts, selection.curves, selection.votes, selection.n_clusters)._plot_on(ax)
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw, on ``ax`` or in a new figure; returns the axes."""
-        ax = self._on(ax, (8, 4.5))
+        ax = self._use_axes(ax, (8, 4.5))
         taken: Counter[int] = Counter()
         for i, (name, curve) in enumerate(self.curves.items()):
             vote = self.votes[name]
@@ -89,12 +79,8 @@ class SelectionDisplay(Display):
             ax.plot(vote, height, markersize=9, markeredgecolor="black", **(style | {"linestyle": "none"}))
             taken[vote] += 1
         ax.axvline(self.n_clusters, color="black", linestyle=":", label=f"recommended: {self.n_clusters}")
-        ax.set(
-            xlabel="number of clusters",
-            ylabel="criterion, from its worst to its best",
-            xticks=self.counts,
-            yticks=(0, 0.5, 1),
-        )
+        ax.set(xlabel="number of clusters", ylabel="criterion, from its worst to its best")
+        ax.set(xticks=self.counts, yticks=(0, 0.5, 1))
         ax.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
-        title(ax, "How many clusters? The large marks are the choices of the criteria")
+        set_title(ax, "How many clusters? The large marks are the choices of the criteria")
         return ax

@@ -82,13 +82,9 @@ def of_selection(selection: Selection) -> Chart:
     counts = np.array([row["n_clusters"] for row in selection.table], dtype=np.float64)
     x, y = scale(counts[0], counts[-1], LEFT, RIGHT), scale(0, 1, BOTTOM, TOP)
     lines = []
-    for j, (name, criterion) in enumerate(CRITERIA.items()):
-        values = np.array([row[name] for row in selection.table]) * (1 if criterion.highest else -1)
-        known = np.isfinite(values)
-        if name not in selection.votes or not np.ptp(values[known]) > 0:
-            continue
-        scaled = (values[known] - values[known].min()) / np.ptp(values[known])
-        points = [(x(a), y(b)) for a, b in zip(counts[known], scaled, strict=True)]
+    for name, curve in selection.curves.items():
+        points = [(x(count), y(value)) for count, value in zip(counts, curve, strict=True) if np.isfinite(value)]
+        j = list(CRITERIA).index(name)  # a criterion keeps its color when another says nothing
         lines.append(drawn(points, f"{_spaced(name)} → {selection.votes[name]}", j))
     chosen = ", ".join(f"{_spaced(name)} {count}" for name, count in selection.votes.items())
     told = f"Recommended: {selection.n_clusters}. Best by each criterion alone: {chosen}."

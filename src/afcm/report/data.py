@@ -11,7 +11,7 @@ import numpy as np
 
 from afcm._typing import Floats
 from afcm.metrics.ambiguity import AMBIGUOUS
-from afcm.plots.colors import cluster_colors, marker, mixed, opacity
+from afcm.plots.colors import cluster_colors, marker, mix_colors, opacity
 from afcm.report.features import Ints
 from afcm.report.findings import Findings
 from afcm.report.views import View, middles
@@ -56,7 +56,7 @@ def script_data(findings: Findings) -> dict[str, Any]:
     rows, fit = findings.shown, findings.fit
     colors = cluster_colors(findings.n_clusters)
     honest, labels = fit.honest[rows], fit.labels[rows]
-    codes = (mixed(honest, colors) * 255).round().astype(int)
+    codes = (mix_colors(honest, colors) * 255).round().astype(int)
     return {
         "ids": [shortened(findings.ids[i]) for i in rows],
         "labels": labels.tolist(),

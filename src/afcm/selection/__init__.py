@@ -1,4 +1,4 @@
-"""How many clusters: every usual criterion in one table, and a recommendation with its reason."""
+"""How many clusters: six criteria in one table, and a recommendation with its reason."""
 
 from afcm.selection.choosing import Selection, select_n_clusters
 

@@ -1,16 +1,18 @@
-"""`select_n_clusters`: one graph and one eigen-solve for a whole range of numbers of clusters."""
+"""Chooses the number of clusters: one graph and one eigen-solve serve a whole range of numbers."""
 
 from __future__ import annotations
 
 import math
 import warnings
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_array, check_random_state
 
+from afcm._typing import Floats
 from afcm.estimators import validation
 from afcm.estimators.base import DTYPES
 from afcm.graph import eigenvectors
@@ -19,7 +21,7 @@ from afcm.graph.counting import Parts
 from afcm.graph.duplicates import distinct
 from afcm.graph.prepared import count_neighbors, counted_parts
 from afcm.graph.similarity import agreed_weights
-from afcm.selection.criteria import CRITERIA, eigengaps, of_mixture, of_plain, stability
+from afcm.selection.criteria import CRITERIA, eigengaps, judge_mixture, judge_plain, stability
 
 # Criteria that fit a model on X look at no more samples than this.
 MODEL_SAMPLES = 3000
@@ -58,8 +60,22 @@ class Selection:
             lines.append("  ".join(f"{row[name]:>15.6g}{mark}" for name, mark in zip(names, marks, strict=True)))
         return "\n".join([*lines, "* the choice of the column", f"n_clusters = {self.n_clusters}: {self.reason}"])
 
+    @property
+    def curves(self) -> dict[str, Floats]:
+        """Each criterion over the table, 0 at its worst number and 1 at its best, NaN if it says nothing.
+
+        Criteria that are the same for all numbers are left out.
+        """
+        curves = {}
+        for name in self.votes:
+            values = np.array([row[name] for row in self.table]) * (1 if CRITERIA[name].highest else -1)
+            spread = np.nanmax(values) - np.nanmin(values)
+            if spread > 0:
+                curves[name] = (values - np.nanmin(values)) / spread
+        return curves
+
     def plot(self, axes: Any = None) -> Any:
-        """The criteria over the number of clusters, each scaled to its own range; returns the matplotlib axes."""
+        """Draw the criteria over the number of clusters, each scaled to its own range; returns the matplotlib axes."""
         from afcm.plots.selection import SelectionDisplay
 
         return SelectionDisplay.from_selection(self, ax=axes).ax_
@@ -68,11 +84,11 @@ class Selection:
 def select_n_clusters(
     X: Any, n_clusters: Iterable[int] = range(1, 13), *, sample_weight: Any = None, random_state: Any = None
 ) -> Selection:
-    """How many clusters X has.
+    """Compare numbers of clusters for X, and recommend one.
 
-    The recommendation counts the pieces of a neighbour graph that are separated by valleys deeper than chance makes
-    them (`afcm.graph.counting`); it finds clusters of any shape, and says 1 where there are none. The other criteria are for
-    comparison: most of them assume round clusters, and few can say 1.
+    The recommendation counts the pieces of a neighbor graph that are separated by valleys deeper than chance makes
+    them (`afcm.graph.counting`). It finds clusters of any shape, and says 1 if there are none. The six criteria of the
+    table are for comparison: most of them assume round clusters, and few can say 1.
 
     Parameters
     ----------
@@ -87,6 +103,11 @@ def select_n_clusters(
     -------
     Selection
 
+    Raises
+    ------
+    ValueError
+        If ``n_clusters`` is empty, or holds a number below 1 or above n_samples − 2.
+
     Examples
     --------
     >>> from afcm import select_n_clusters
@@ -96,19 +117,19 @@ def select_n_clusters(
     3
     """
     X = check_array(X, dtype=DTYPES, ensure_min_samples=3)
-    counts = checked_counts(n_clusters, X.shape[0])
+    counts = check_counts(n_clusters, X.shape[0])
     nodes = distinct(X, validation.check_sample_weight(sample_weight, X.shape[0]))
     points = X if nodes.masses is None else X[nodes.rows]
     found, k = count_neighbors(points, "auto")
     parts = counted_parts(found, k, nodes.masses)
     graph = normalised(agreed_weights(found, k), nodes.masses)
-    table = tabulated(X, graph, counts, check_random_state(random_state))
-    best, reason = recommended(parts, counts)
-    return Selection(best, reason, table, votes(table), parts)
+    table = tabulate(X, graph, counts, check_random_state(random_state))
+    best, reason = recommend(parts, counts)
+    return Selection(best, reason, table, collect_votes(table), parts)
 
 
-def checked_counts(n_clusters: Iterable[int], n_samples: int) -> list[int]:
-    """Different integers from 1 to n − 2, rising."""
+def check_counts(n_clusters: Iterable[int], n_samples: int) -> list[int]:
+    """Return different integers from 1 to n − 2, rising, or refuse those given."""
     counts = sorted(set(n_clusters))
     if not counts:
         raise ValueError("n_clusters is empty; give at least one number, such as range(1, 13)")
@@ -121,8 +142,8 @@ def checked_counts(n_clusters: Iterable[int], n_samples: int) -> list[int]:
     return counts
 
 
-def tabulated(X: Any, graph: Graph, counts: list[int], random: np.random.RandomState) -> list[dict[str, float]]:
-    """All criteria for all numbers, from one eigen-solve."""
+def tabulate(X: Any, graph: Graph, counts: list[int], random: np.random.RandomState) -> list[dict[str, float]]:
+    """Compute all criteria for all numbers, from one eigen-solve."""
     most = min(counts[-1] + 1, graph.degrees.size)
     eigen = eigenvectors.leading(graph, most)
     values = np.append(eigen.values, np.full(counts[-1] + 1 - most, -1.0))
@@ -134,22 +155,16 @@ def tabulated(X: Any, graph: Graph, counts: list[int], random: np.random.RandomS
             row["stability"] = stability(eigen.vectors, count, random)
         with warnings.catch_warnings():  # a poor fit is a poor figure, not news
             warnings.simplefilter("ignore")
-            for model in (of_plain, of_mixture):
-                row |= finite(model, sample, count, random)
+            for judge in (judge_plain, judge_mixture):
+                with suppress(ValueError):  # a model may not fit: too few different samples, say
+                    found = judge(sample, count, random)
+                    row |= {name: float(value) for name, value in found.items() if math.isfinite(value)}
         table.append(row)
     return table
 
 
-def finite(model: Any, X: Any, count: int, random: np.random.RandomState) -> dict[str, float]:
-    """The figures of a model, or none where it cannot be fitted (too few different samples, say)."""
-    try:
-        return {name: float(value) for name, value in model(X, count, random).items() if math.isfinite(value)}
-    except ValueError:
-        return {}
-
-
-def votes(table: list[dict[str, float]]) -> dict[str, int]:
-    """For each criterion its own best number."""
+def collect_votes(table: list[dict[str, float]]) -> dict[str, int]:
+    """Find the best number of each criterion."""
     chosen = {}
     for name, criterion in CRITERIA.items():
         known = [row for row in table if math.isfinite(row[name])]
@@ -159,8 +174,8 @@ def votes(table: list[dict[str, float]]) -> dict[str, int]:
     return chosen
 
 
-def recommended(parts: Parts, counts: list[int]) -> tuple[int, str]:
-    """The number to take, and why."""
+def recommend(parts: Parts, counts: list[int]) -> tuple[int, str]:
+    """Return the number to take, and why."""
     count = max(parts.count, 1)
     best = min(counts, key=lambda c: (abs(c - count), c))
     outside = "" if best == count else f"; {count} is not among the numbers asked for, {best} is the nearest"

@@ -1,4 +1,4 @@
-"""One criterion, one function: from what a number of clusters gives to a figure of merit."""
+"""The six criteria by which numbers of clusters are compared."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from afcm.estimators.plain import PlainAFCM
 from afcm.fitting import starts
 from afcm.metrics import adjusted_rand, fuzzy_silhouette, xie_beni
 
-# Halves of the samples that are clustered apart and compared.
+# How often the samples are halved, and the clusterings of the halves compared.
 STABILITY_ROUNDS = 4
 
 
 class Criterion(NamedTuple):
-    """What a column of the table means."""
+    """A column of the table: its meaning, and whether the highest value is the best."""
 
     meaning: str
-    highest: bool  # is best
+    highest: bool
 
 
 CRITERIA = {
@@ -42,19 +42,16 @@ def eigengaps(values: Floats, counts: list[int]) -> list[float]:
 def stability(vectors: Floats, n_clusters: int, random: np.random.RandomState) -> float:
     """Mean ARI over all samples of two clusterings, each learned by k-means on its own half of the unit-length rows."""
     rows = starts.unit_rows(vectors[:, :n_clusters])
-    return float(np.mean([_half_against_half(rows, n_clusters, random) for _ in range(STABILITY_ROUNDS)]))
+    agreements = np.zeros(STABILITY_ROUNDS)
+    for i in range(STABILITY_ROUNDS):
+        halves = np.array_split(random.permutation(rows.shape[0]), 2)
+        if min(half.size for half in halves) >= n_clusters:
+            fits = [KMeans(n_clusters, n_init=1, random_state=random.randint(2**31)).fit(rows[half]) for half in halves]
+            agreements[i] = adjusted_rand(fits[0].predict(rows), fits[1].predict(rows))
+    return float(agreements.mean())
 
 
-def _half_against_half(rows: Floats, n_clusters: int, random: np.random.RandomState) -> float:
-    halves = np.array_split(random.permutation(rows.shape[0]), 2)
-    if min(half.size for half in halves) < n_clusters:
-        return 0.0
-    fits = [KMeans(n_clusters, n_init=1, random_state=random.randint(2**31)).fit(rows[half]) for half in halves]
-    return adjusted_rand(fits[0].predict(rows), fits[1].predict(rows))
-
-
-def of_plain(X: Any, n_clusters: int, random: np.random.RandomState) -> dict[str, float]:
-    """BIC, Xie–Beni and fuzzy silhouette of PlainAFCM."""
+def judge_plain(X: Any, n_clusters: int, random: np.random.RandomState) -> dict[str, float]:
     model = PlainAFCM(n_clusters, random_state=random).fit(X)
     found = {"plain_bic": model.bic(X)}
     if n_clusters > 1:
@@ -63,8 +60,7 @@ def of_plain(X: Any, n_clusters: int, random: np.random.RandomState) -> dict[str
     return found
 
 
-def of_mixture(X: Any, n_clusters: int, random: np.random.RandomState) -> dict[str, float]:
-    """BIC of the mixture."""
+def judge_mixture(X: Any, n_clusters: int, random: np.random.RandomState) -> dict[str, float]:
     model = GeneralizedGaussianMixture(
         n_clusters, covariance_type="diag", shape=1.0, max_iter=100, tol=1e-4, random_state=random
     )
