@@ -35,7 +35,7 @@ def main() -> None:
     for n in SIZES:
         points, _ = make_blobs(n, 16, centers=N_CLUSTERS, cluster_std=4.0, random_state=0)
         built = neighbor_graph(find_neighbors(points, 11), 10, kernel="local")
-        memberships = starts.random_memberships(n, N_CLUSTERS, np.random.RandomState(0))
+        memberships = starts.draw_memberships(n, N_CLUSTERS, np.random.RandomState(0))
         slow, quick = (best_of(r, way, built, memberships, 10.0 * n) for r, way in ((1, dense), (3, fast)))
         difference = np.max(np.abs(slow.value - quick.value) / np.abs(slow.value))
         print(
@@ -50,7 +50,7 @@ def many_clusters(n=1600, n_clusters=64, sweeps=12):
     """Sweeps that all end in the dense solver, with and without learning the graph's own eigenvectors."""
     points, _ = make_blobs(n, 16, centers=n_clusters, cluster_std=4.0, random_state=0)
     built = neighbor_graph(find_neighbors(points, 11), 10, kernel="local")
-    memberships = starts.random_memberships(n, n_clusters, np.random.RandomState(0))
+    memberships = starts.draw_memberships(n, n_clusters, np.random.RandomState(0))
     plain, learning = (best_of(1, dense_sweeps, built, memberships, sweeps, learn) for learn in (False, True))
     seconds = f"dense solves {plain.seconds:.2f} s, learning {learning.seconds:.2f} s"
     print(f"{sweeps} sweeps, n = {n}, c = {n_clusters}: {seconds}")

@@ -143,7 +143,7 @@ def plain_sweeps(bandwidth, rates):
     state = problem.from_centers(X[:c].clone())
     run(problem, state, max_iter=2, tol=0.0)
     took, _ = seconds(lambda: run(problem, state, max_iter=SWEEPS, tol=0.0), repeats=3)
-    blocked, _ = seconds(lambda: problem._look_by_blocks(state.centers, state.precision, None), repeats=2)
+    blocked, _ = seconds(lambda: problem._scan_and_store(state.centers, state.precision, None), repeats=2)
     reading, computing = 4 * n * d / bandwidth, 4 * n * d * c / rates["TF32"]
     floor, sweep = max(reading, computing), took / SWEEPS
     print(

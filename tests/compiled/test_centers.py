@@ -154,8 +154,8 @@ def test_samples_of_weight_0_do_not_decide_when_a_run_stops(always, monkeypatch,
 
 def test_fcm_with_another_exponent_goes_by_blocks(always):
     points, centers, _ = case(300, 3, 3)
-    assert FuzzyProblem(points, None, 2.0).fused(centers) is not None
-    assert FuzzyProblem(points, None, 1.7).fused(centers) is None
+    assert FuzzyProblem(points, None, 2.0).compiled_pass(centers) is not None
+    assert FuzzyProblem(points, None, 1.7).compiled_pass(centers) is None
 
 
 def test_a_run_ends_only_when_all_samples_stand_still(always):

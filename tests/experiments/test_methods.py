@@ -175,7 +175,7 @@ def test_the_trace_tells_80_sweeps_in_which_the_objective_never_rises(iris, weig
 def test_the_trace_is_algorithm_1_as_printed(iris):
     details = row_of(iris, "AFCM-trace", {"n_neighbors": 5, "graph_weight": 1e4}, seed=3).details
     affinity = methods.paper_graph(iris, 5).graph.operator @ np.eye(150)
-    start = starts.random_memberships(150, 3, np.random.RandomState(3))
+    start = starts.draw_memberships(150, 3, np.random.RandomState(3))
     expected = dense_paper_run(affinity, start, 1e4, details["gamma_cap"], 20)
     np.testing.assert_allclose(details["objective"][:20], expected, rtol=1e-6)
 

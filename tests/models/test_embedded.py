@@ -63,7 +63,7 @@ def test_fast_and_dense_eigen_steps_give_the_same_objectives(monkeypatch, n_clus
         monkeypatch.setattr(eigensolver, "DENSE_PER_VECTOR", 0)
         monkeypatch.setattr(eigensolver, "DENSE_MOST", 0)
     built = blob_graph(1500)
-    memberships = starts.random_memberships(1500, n_clusters, np.random.RandomState(1))
+    memberships = starts.draw_memberships(1500, n_clusters, np.random.RandomState(1))
     problem = problem_for(built, n_clusters, graph_weight)
     sweeps = 5
     fast = run(problem, problem.with_memberships(memberships), max_iter=sweeps, tol=0.0)
@@ -102,7 +102,7 @@ def test_with_a_fixed_embedding_a_sweep_is_plain_afcms():
     eigen = eigensolver.leading_eigenvectors(GraphPlusLowRank(built.affinity), problem.search_start, 4)
     memberships = rng.dirichlet(np.ones(4), size=200)
     embedded = problem.from_embedding(memberships, eigen)
-    plain = PlainProblem.from_points(eigen.vectors).from_memberships(memberships)
+    plain = PlainProblem(eigen.vectors).from_memberships(memberships)
     np.testing.assert_allclose(embedded.memberships, plain.memberships, atol=1e-10)
     np.testing.assert_allclose(embedded.centers, plain.centers, atol=1e-12)
     assert embedded.precision == pytest.approx(plain.precision, rel=1e-10)

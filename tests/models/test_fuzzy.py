@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
+from afcm.arrays import numpy_arrays
 from afcm.equations import fuzzy_c_means, paper
 from afcm.equations.paper import largest_change
 from afcm.fitting.loop import alternate
-from afcm.models.centers import blocks
-from afcm.models.fuzzy import EntropyProblem, FuzzyProblem, k_means_precision
+from afcm.models.fuzzy import EntropyProblem, FuzzyProblem
 from afcm.models.plain import PlainProblem
 from tests.strategies import problems, quick
 
@@ -153,7 +153,7 @@ def test_blocks_add_up(case):
     for problem in [*models(points, masses), PlainProblem(points, masses)]:
         whole = problem.from_memberships(memberships)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(blocks, "__defaults__", (3,))
+            patch.setattr(numpy_arrays, "BLOCK_ROWS", 3)
             parts = problem.at(whole.centers, whole.precision)
             start, precision = problem.start(memberships)
         np.testing.assert_allclose(parts.memberships, problem.memberships(whole), atol=1e-7)
@@ -170,12 +170,12 @@ def some_problem(kind):
 
 @pytest.mark.parametrize("kind", [FuzzyProblem, EntropyProblem, PlainProblem])
 def test_a_sweep_knows_how_far_the_memberships_went(kind, monkeypatch):
-    monkeypatch.setattr(blocks, "__defaults__", (7,))
+    monkeypatch.setattr(numpy_arrays, "BLOCK_ROWS", 7)
     problem, centers = some_problem(kind)
     first = problem.from_centers(centers)
     second = problem.sweep(first)
     third = problem.sweep(second)
-    again = problem.sweep(first)  # the ledger holds the third by now
+    again = problem.sweep(first)  # the buffer holds the third by now
     assert second.change == pytest.approx(largest_change(first.memberships, second.memberships))
     assert third.change == pytest.approx(largest_change(second.memberships, third.memberships))
     assert again.change == second.change
@@ -196,9 +196,9 @@ def test_memberships_that_someone_holds_do_not_change(kind):
 def test_sweeps_that_nobody_looks_at_write_into_one_array():
     problem, centers = some_problem(FuzzyProblem)
     state = problem.from_centers(centers)
-    page = problem.ledger.values
+    page = problem.buffer.values
     state = problem.sweep(problem.sweep(state))
-    assert problem.ledger.values is page
+    assert problem.buffer.values is page
     assert state.memberships is page
 
 
@@ -207,9 +207,3 @@ def test_an_empty_cluster_keeps_its_centre():
     problem = EntropyProblem(points, None, 100.0)
     state = problem.sweep(problem.from_centers(np.array([[0.5], [10.5], [500.0]])))
     np.testing.assert_allclose(state.centers, [[0.5], [10.5], [500.0]])
-
-
-def test_the_automatic_precision_is_that_of_the_k_means_clusters():
-    points = np.array([[0.0, 0.0], [2.0, 0.0], [100.0, 0.0], [102.0, 0.0]])
-    precision = k_means_precision(points, None, points[[0, 2]])
-    assert precision == pytest.approx(4 * 2 / 2 / 4)  # (n d / 2) / scatter

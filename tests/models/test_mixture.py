@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from afcm.equations import generalized_gaussian, paper
 from afcm.equations.scatters import reshape_like
 from afcm.fitting.loop import run, share_still
+from afcm.models import mixture
 from afcm.models.plain import PlainProblem
 from tests.mixtures import KINDS, clusters, problem, problems, quick, seeds
 
@@ -42,7 +43,7 @@ def test_objective_never_rises_on_flat_clusters(kind, shared):
 @given(problems())
 def test_objective_is_pro1_e1_and_the_negative_log_likelihood(case):
     made, state, rng = case
-    joint = made.log_densities(state.parameters, state.distances) + np.log(state.parameters.weights)
+    joint = mixture.log_densities(state.distances, state.parameters, made.structure) + np.log(state.parameters.weights)
     assert state.objective == pytest.approx(
         generalized_gaussian.objective(joint, state.memberships, made.masses), rel=1e-11, abs=1e-9
     )
@@ -103,11 +104,11 @@ def test_a_component_whose_shape_step_would_raise_its_loss_stays_while_the_other
     state = made.from_memberships(rng.dirichlet(np.full(3, 0.3), size=60), 1.0)
     for _ in range(10):
         before, shares = state.parameters, state.memberships
-        whole = replace(before, shapes=made.best_shapes(before, state.distances, shares))
-        after, distances = made.reshaped(before, state.distances, shares)
+        whole = replace(before, shapes=made.solve_shapes(before, state.distances, shares))
+        after, distances = made.update_shapes_and_scale(before, state.distances, shares)
         old, full = (
             made.losses(*step, shares, joint=False)
-            for step in ((before, state.distances), made.rescaled(whole, state.distances, shares))
+            for step in ((before, state.distances), made.update_scale(whole, state.distances, shares))
         )
         refused = full > old + 1e-9
         np.testing.assert_array_equal(after.shapes, np.where(refused, before.shapes, whole.shapes))
@@ -180,13 +181,13 @@ def test_simplified_mixture_is_algorithm_2_up_to_a_constant(seed, precision):
     points, _ = clusters(rng, 15, 2)
     points -= points.mean(axis=0)
     centers, n_samples = points[rng.choice(45, 3, replace=False)], len(points)
-    plain = PlainProblem.from_points(points).at(centers, precision)
+    plain = PlainProblem(points).at(centers, precision)
     made = problem(points, "identity", shape=1.0)
     start = made.from_memberships(np.full((n_samples, 3), 1 / 3), 1.0).parameters
-    mixture = made.at(replace(start, centers=centers, weights=np.full(3, 1 / 3), scale=precision))
+    other = made.at(replace(start, centers=centers, weights=np.full(3, 1 / 3), scale=precision))
     constant = n_samples * (np.log(3) + np.log(np.pi))
-    assert mixture.objective == pytest.approx(plain.objective + constant, rel=1e-10)
-    np.testing.assert_allclose(mixture.memberships, plain.memberships, atol=1e-10)
+    assert other.objective == pytest.approx(plain.objective + constant, rel=1e-10)
+    np.testing.assert_allclose(other.memberships, plain.memberships, atol=1e-10)
 
 
 def test_learned_scale_of_the_identity_is_the_precision_of_its_scatter():

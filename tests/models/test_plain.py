@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from scipy.special import logsumexp
 
+from afcm.arrays import numpy_arrays
 from afcm.equations import paper
 from afcm.fitting.loop import run
-from afcm.models import plain
 from afcm.models.plain import PlainProblem
 from tests.strategies import problems, quick
 
@@ -36,7 +36,7 @@ def em_spherical(X, means, variance, n_steps):
 def test_equals_em_for_equal_spherical_gaussians(n_steps):
     rng = np.random.default_rng(3)
     X = np.concatenate([rng.standard_normal((40, 3)) + shift for shift in (0.0, 2.5, 5.0)])
-    problem = PlainProblem.from_points(X)
+    problem = PlainProblem(X)
     start = problem.from_centers(X[[0, 50, 100]])
     result = run(problem, start, max_iter=n_steps, tol=0.0)
     means, variance, _ = em_spherical(X, start.centers, 1 / (2 * start.precision), result.n_iter)
@@ -50,7 +50,7 @@ def test_equals_em_for_equal_spherical_gaussians(n_steps):
 @given(problems(most_samples=20))
 def test_objective_never_rises(problem):
     points, memberships, masses, _ = problem
-    model = PlainProblem.from_points(points, masses)
+    model = PlainProblem(points, masses)
     result = run(model, model.from_memberships(memberships), max_iter=30, tol=0.0)
     values = result.history["objective"]
     assert (np.diff(values) <= 1e-9 * (1 + np.abs(values[1:]))).all()
@@ -61,7 +61,7 @@ def test_objective_never_rises(problem):
 @given(problems(most_samples=20))
 def test_a_sweep_is_the_three_updates(problem):
     points, memberships, masses, _ = problem
-    model = PlainProblem.from_points(points, masses)
+    model = PlainProblem(points, masses)
     state = model.from_memberships(memberships)
     following = model.sweep(state)
     centers = paper.centers(points, state.memberships, masses)
@@ -76,10 +76,10 @@ def test_a_sweep_is_the_three_updates(problem):
 
 def test_block_size_changes_nothing(monkeypatch):
     X = np.random.default_rng(0).standard_normal((100, 3))
-    whole = PlainProblem.from_points(X)
+    whole = PlainProblem(X)
     start = X[:4]
     one = run(whole, whole.from_centers(start), max_iter=20, tol=0.0).state
-    monkeypatch.setattr(plain.blocks, "__defaults__", (7,))
+    monkeypatch.setattr(numpy_arrays, "BLOCK_ROWS", 7)
     parts = run(whole, whole.from_centers(start), max_iter=20, tol=0.0).state
     np.testing.assert_allclose(parts.memberships, one.memberships, atol=1e-10)
     assert parts.objective == pytest.approx(one.objective, rel=1e-12)
@@ -87,8 +87,8 @@ def test_block_size_changes_nothing(monkeypatch):
 
 def test_single_precision_stays_single_and_close():
     X = np.random.default_rng(0).standard_normal((200, 3)) + np.repeat([[0.0], [6.0]], 100, axis=0)
-    problem = PlainProblem.from_points(X.astype(np.float32))
-    double = PlainProblem.from_points(X)
+    problem = PlainProblem(X.astype(np.float32))
+    double = PlainProblem(X)
     single = run(problem, problem.from_centers(X[[0, 150]].astype(np.float32)), max_iter=50, tol=1e-6).state
     exact = run(double, double.from_centers(X[[0, 150]]), max_iter=50, tol=1e-6).state
     assert single.memberships.dtype == np.float32

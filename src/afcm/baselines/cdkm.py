@@ -133,7 +133,7 @@ class CDKM(Baseline):
             return problem.at(given_labels(self.init, X, n_clusters))
         if validation.check_choice("init", self.init, ("random", "k-means++")) == "random":
             return problem.at(random_labels(X.shape[0], n_clusters, random))
-        labels = nearest(X, starts.seeded_centers(X, n_clusters, None, random))
+        labels = nearest(X, starts.seed_centers(X, n_clusters, None, random))
         return problem.at(without_empty(labels, n_clusters, random))
 
     def predict_proba(self, X: Any) -> Any:

@@ -239,7 +239,7 @@ class FKPS(Baseline):
                 array = FuzzyProblem(X, problem.fuzziness).at(self._reduced(array)).memberships
             return problem.from_memberships(array)
         if validation.check_choice("init", self.init, ("random", "k-means")) == "random":
-            return problem.from_memberships(starts.random_memberships(X.shape[0], n_clusters, random))
+            return problem.from_memberships(starts.draw_memberships(X.shape[0], n_clusters, random))
         return problem.from_memberships(starts.one_hot(starts.k_means(X, n_clusters, None, random), n_clusters))
 
     def _store(self, problem: ShrunkProblem, best: Result[ShrunkState]) -> None:

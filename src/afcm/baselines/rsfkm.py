@@ -154,7 +154,7 @@ class RSFKM(Baseline):
             kind, array = validation.check_init_array(self.init, X.shape[0], self.n_clusters, X.shape[1])
             return problem.from_centers(array if kind == "centers" else paper.centers(X, array))
         if validation.check_choice("init", self.init, ("k-means", "k-means++")) == "k-means++":
-            return problem.from_centers(starts.seeded_centers(X, self.n_clusters, None, random))
+            return problem.from_centers(starts.seed_centers(X, self.n_clusters, None, random))
         labels = starts.k_means(X, self.n_clusters, None, random)
         return problem.from_centers(paper.centers(X, starts.one_hot(labels, self.n_clusters)))
 

@@ -193,7 +193,7 @@ class SpectralBaseline(ClusterMixin, BaseEstimator):
             )
         self.eigenvalues_ = 1 - eigen.values
         if self.row_normalized:
-            return starts.unit_rows(eigen.vectors)
+            return starts.normalize_rows(eigen.vectors)
         return eigen.vectors if masses is None else eigen.vectors / np.sqrt(masses)[:, None]
 
     def _assign_kmeans(self, embedding: Floats, masses: Any, random: np.random.RandomState) -> None:

@@ -77,14 +77,14 @@ class CenterClusterer(StreamingClusterer):
         journal = checkpoints.journal(self, X, masses)
         random = journal.random(check_random_state(self.random_state))
         self._prepare(X, masses, random)
-        problem = self._problem(X, masses).within(scatter)
+        problem = self._problem(X, masses).with_total_scatter(scatter)
         how: dict[str, Any] = {"max_iter": self.max_iter, "tol": self._tol(X), "stop": STOP_RULES[self.stop]}
         starters = self._starters(problem, random)
         best, stopped = journal.best_run(problem, starters, key=lambda result: result.state.objective, **how)
         self.cluster_centers_ = arrays.moved(best.state.centers, given)
         self._variance = problem.total_scatter / problem.mass
         memberships = arrays.moved(best.state.memberships, given)
-        self._store_run(best, memberships, doubt_hard=problem.capped(best.state.precision))
+        self._store_run(best, memberships, doubt_hard=problem.is_capped(best.state.precision))
         if stopped is not None:
             raise stopped
         return self
@@ -149,7 +149,7 @@ class CenterClusterer(StreamingClusterer):
         X = problem.points
         if self.init == "random":
             return problem.start(cast(random_memberships_for(X, self.n_clusters, random), X))
-        centers = starts.seeded_centers(X, self.n_clusters, problem.masses, random)
+        centers = starts.seed_centers(X, self.n_clusters, problem.masses, random)
         return centers, problem.first_precision(centers)
 
     def _n_runs(self) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 from afcm.estimators import validation
 from afcm.estimators.centers import CenterClusterer
 from afcm.fitting import starts
-from afcm.models.fuzzy import EntropyProblem, FuzzyProblem, k_means_precision
+from afcm.models.fuzzy import EntropyProblem, FuzzyProblem
 
 
 class FixedFuzziness(CenterClusterer):
@@ -277,8 +277,8 @@ class EntropyFCM(FixedFuzziness):
         if not isinstance(self.gamma, str):
             self.gamma_ = float(self.gamma)
         elif not self._continues():
-            seeds = starts.seeded_centers(X, self.n_clusters, masses, random)
-            self.gamma_ = k_means_precision(X, masses, seeds)
+            seeds = starts.seed_centers(X, self.n_clusters, masses, random)
+            self.gamma_ = starts.k_means_precision(X, masses, seeds)
 
     def _problem(self, X: Any, masses: Any = None) -> EntropyProblem:
         return EntropyProblem(X, masses, self.gamma_)

@@ -124,7 +124,7 @@ def learned_anchors(X: Any, setting: AnchorSetting) -> Any:
     random, n_anchors = np.random.RandomState(0), setting.effective_anchors(X.shape[0])
     size = learning.LEARNED_FROM * n_anchors
     if X.shape[0] > size:
-        X = arrays.rows(X, starts.drawn_rows(X.shape[0], size, random))
+        X = arrays.rows(X, starts.draw_rows(X.shape[0], size, random))
     return learning.learned(arrays.to_host(X), n_anchors, random)
 
 

@@ -71,10 +71,10 @@ class GraphRuns(GraphClusterer):
             eigen, memberships = prepared.spectral_start(self.n_clusters_, random)
             return problem.from_embedding(memberships, eigen)
         if init == "k-means++":
-            centers = starts.seeded_centers(points, self.n_clusters_, masses, random)
+            centers = starts.seed_centers(points, self.n_clusters_, masses, random)
             return problem.with_memberships(soft_assignment(points, masses, centers))
         degrees = prepared.graph.degrees
-        memberships = starts.random_memberships(degrees.shape[0], self.n_clusters_, random)
+        memberships = starts.draw_memberships(degrees.shape[0], self.n_clusters_, random)
         return problem.with_memberships(arrays.like(memberships, degrees))
 
     def _fitted_start(self, problem: Problem, prepared: PreparedGraph) -> State:
@@ -153,4 +153,4 @@ def soft_assignment(points: Any, masses: Any, centers: Any) -> Any:
     """Memberships of PlainAFCM's first step from these centres."""
     if arrays.is_tensor(points):
         points, centers = points.double(), centers.double()
-    return PlainProblem.from_points(points, masses).from_centers(centers).memberships
+    return PlainProblem(points, masses).from_centers(centers).memberships

@@ -288,7 +288,7 @@ class GeneralizedGaussianMixture(SoftClusterer):
         n = validation.check_integer("n_samples", n_samples)
         random = check_random_state(random_state)
         counts = random.multinomial(n, self.weights_ / self.weights_.sum())
-        drawn = mixture.draws(self._parameters(), STRUCTURES[self.covariance_type], counts, random)
+        drawn = mixture.draw_samples(self._parameters(), STRUCTURES[self.covariance_type], counts, random)
         return drawn, np.repeat(np.arange(counts.size), counts)
 
     @property

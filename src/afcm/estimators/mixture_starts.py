@@ -33,10 +33,10 @@ def drawn(problem: MixtureProblem, n_clusters: int, init: str, random: np.random
     """Random memberships, or hard ones by k-means or by the nearest of k-means++ centres."""
     points, masses = problem.points, problem.masses
     if init == "random":
-        return starts.random_memberships(points.shape[0], n_clusters, random)
+        return starts.draw_memberships(points.shape[0], n_clusters, random)
     if init == "k-means":
         return starts.one_hot(starts.k_means(points, n_clusters, masses, random), n_clusters)
-    return assigned(points, starts.seeded_centers(points, n_clusters, masses, random))
+    return assigned(points, starts.seed_centers(points, n_clusters, masses, random))
 
 
 def given(init: Any, n_clusters: int, X: Any, weights: Any, samples: Distinct) -> Any:

@@ -44,8 +44,8 @@ def init_for(X: Any, init: Any, n_clusters: int) -> tuple[str, Any]:
 def random_memberships_for(X: Any, n_clusters: int, random: np.random.RandomState) -> Any:
     """Random memberships of the rows of X; of chunks, drawn where they are, the same however X is chunked."""
     if not arrays.is_chunked(X):
-        return starts.random_memberships(X.shape[0], n_clusters, random)
-    return starts.as_memberships(arrays.dask_side().random_rows(n_clusters, int(random.randint(2**31 - 1)), X))
+        return starts.draw_memberships(X.shape[0], n_clusters, random)
+    return starts.to_memberships(arrays.dask_side().random_rows(n_clusters, int(random.randint(2**31 - 1)), X))
 
 
 def beside(X: Any, array: Any) -> Any:

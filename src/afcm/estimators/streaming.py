@@ -58,7 +58,7 @@ class Stream:
         home = np.zeros_like(self.moments) + self.reference
         known = paper.scaled_statistics(self.statistics, problem.mass)
         one = paper.moved_scatter(known.scatter, known.moments.sum(axis=0)[None, :], known.totals.sum()[None])
-        return problem.within(one).following(home, known)
+        return problem.with_total_scatter(one).update_centers(home, known)
 
 
 class StreamingClusterer(SoftClusterer):

@@ -1,4 +1,7 @@
-"""Where the sweeps begin: spectral, k-means++, random. Draws happen on the host, so that seeds agree everywhere."""
+"""Starting points of the sweeps: spectral, k-means++, random, and the γ of k-means clusters.
+
+Draws happen on the host, so that seeds agree everywhere.
+"""
 
 from __future__ import annotations
 
@@ -14,30 +17,35 @@ from sklearn.utils.random import sample_without_replacement
 
 from afcm._typing import Floats, Integers
 from afcm.arrays import is_tensor, like, rows, to_host
+from afcm.fitting.loop import run
 from afcm.graph import components
 from afcm.graph.affinity import Graph, normalized_cut
 from afcm.graph.duplicates import distinct
 from afcm.graph.eigenvectors import indicator, null_space
 from afcm.linalg.operator import Eigenpairs
 from afcm.linalg.ratios import inverse_sqrt, ratio
+from afcm.models.fuzzy import EntropyProblem
+from afcm.models.plain import PlainProblem
 
 # Random restarts of k-means on the rows of the spectral embedding (cheap: c columns).
 KMEANS_RESTARTS = 5
-# k-means++ looks at this many samples at the most.
+# k-means++ sees at most this many samples.
 SEED_SAMPLE = 50_000
-# Of more rows than this a sample is drawn without shuffling all their numbers.
+# From more rows than this a sample is drawn without shuffling all row numbers.
 LONG = 10_000_000
-# A start with a normalised cut below this, per cluster, needs no rival; a rival wins with less than this share of it.
+# A start with a normalized cut below this, per cluster, needs no rival; a rival wins with less than this share of it.
 CLEAN, DECISIVE = 1e-3, 0.25
+# The run of k-means that γ is estimated from need not be finished: its scatter hardly changes any more.
+SCALE_SWEEPS, SCALE_TOL = 30, 1e-4
 
 
-def random_memberships(n_samples: int, n_clusters: int, random: np.random.RandomState) -> Floats:
+def draw_memberships(n_samples: int, n_clusters: int, random: np.random.RandomState) -> Floats:
     """The paper's start: uniform numbers, rows divided by their sum."""
-    return as_memberships(random.random_sample((n_samples, n_clusters)))
+    return to_memberships(random.random_sample((n_samples, n_clusters)))
 
 
-def as_memberships(draws: Any) -> Any:
-    """Numbers from 0 to 1 as memberships: rows divided by their sum."""
+def to_memberships(draws: Any) -> Any:
+    """Numbers from 0 to 1, rows divided by their sum; a row of zeros becomes 1/c."""
     draws = draws + np.finfo(float).tiny
     return draws / draws.sum(axis=1, keepdims=True)
 
@@ -49,20 +57,20 @@ def one_hot(labels: Integers, n_clusters: int) -> Floats:
     return hard
 
 
-def seeded_centers(points: Any, n_clusters: int, masses: Floats | None, random: np.random.RandomState) -> Floats:
-    """k-means++ on at most `SEED_SAMPLE` of the different samples, each with its mass."""
-    home = points
+def seed_centers(points: Any, n_clusters: int, masses: Floats | None, random: np.random.RandomState) -> Floats:
+    """Centers by k-means++ on at most `SEED_SAMPLE` of the different samples, each with its mass."""
+    given = points
     if points.shape[0] > SEED_SAMPLE:
-        sample = drawn_rows(points.shape[0], SEED_SAMPLE, random)
+        sample = draw_rows(points.shape[0], SEED_SAMPLE, random)
         points, masses = rows(points, sample), None if masses is None else rows(masses, sample)
     points, masses = to_host(points), to_host(masses)
     kept, weights, _ = distinct(points, masses)
     centers, _ = kmeans_plusplus(points[kept], n_clusters, sample_weight=weights, random_state=random)
-    return like(np.asarray(centers, dtype=points.dtype), home)
+    return like(np.asarray(centers, dtype=points.dtype), given)
 
 
-def drawn_rows(n_rows: int, size: int, random: np.random.RandomState) -> Integers:
-    """Numbers of some of the rows, in rising order; of very many without a list of all."""
+def draw_rows(n_rows: int, size: int, random: np.random.RandomState) -> Integers:
+    """Numbers of ``size`` different rows, in rising order; of more than `LONG` rows without a list of all."""
     if n_rows <= LONG:
         return np.sort(random.choice(n_rows, size, replace=False))
     return np.sort(sample_without_replacement(n_rows, size, random_state=random)).astype(np.intp)
@@ -81,8 +89,8 @@ def spectral_start(
 
     Where one cluster is tiny, directions mislead: then k-means on the random walk's eigenvectors, in which a small
     cluster lies far out, is taken if it cuts the graph far better. A graph of at least c components needs none of this:
-    its null vectors are known, and joining what is nearest gives the clusters. Else ``solve`` gives the eigenvectors
-    (`leading`, or what remembers them).
+    its null vectors are known, and joining the nearest components gives the clusters. Otherwise ``solve(n_clusters)``
+    gives the eigenvectors.
     """
     n_components, labels = graph.components
     if n_components >= n_clusters:
@@ -91,7 +99,7 @@ def spectral_start(
         labels = like(components.joined(known, sizes, n_clusters, points, random), labels)
         return null_space(graph, labels, n_clusters), one_hot(labels, n_clusters)
     eigen = solve(n_clusters)
-    best = one_hot(k_means(unit_rows(eigen.vectors), n_clusters, graph.masses, random, n_runs), n_clusters)
+    best = one_hot(k_means(normalize_rows(eigen.vectors), n_clusters, graph.masses, random, n_runs), n_clusters)
     cut = normalized_cut(graph, best)
     if cut > CLEAN * n_clusters:
         walk = eigen.vectors * inverse_sqrt(graph.volumes)[:, None]
@@ -101,7 +109,7 @@ def spectral_start(
     return eigen, best
 
 
-def unit_rows(vectors: Floats) -> Floats:
+def normalize_rows(vectors: Floats) -> Floats:
     """Rows scaled to length one; a zero row stays."""
     xp = array_namespace(vectors)
     return ratio(vectors, xp.linalg.vector_norm(vectors, axis=1, keepdims=True), xp.zeros_like(vectors))
@@ -122,3 +130,14 @@ def k_means(
     with warnings.catch_warnings():  # fewer distinct rows than clusters is no news here
         warnings.simplefilter("ignore", ConvergenceWarning)
         return np.asarray(model.fit(points, sample_weight=masses).labels_, dtype=np.intp)
+
+
+def k_means_precision(points: Any, masses: Any, centers: Any) -> float:
+    """γ of clusters as wide as those of k-means from these centers (op7 for its scatter).
+
+    k-means is FCM-ER at the cap on γ.
+    """
+    learned = PlainProblem(points, masses)
+    hard = EntropyProblem(points, masses, learned.largest_precision)
+    result = run(hard, hard.from_centers(centers), max_iter=SCALE_SWEEPS, tol=SCALE_TOL)
+    return learned.precision(float(result.state.statistics.scatter))

@@ -9,8 +9,9 @@ import torch
 
 from afcm.arrays.torch_arrays import from_host, rows, to_host
 
-# Up to so many numbers k-means runs on the host, with the draws of the host: a copy costs less than the launches.
+# Up to this many numbers k-means runs on the host: copying them costs less than starting the kernels.
 HOST_KMEANS = 200_000
+# k-means++ sees at most this many samples; Lloyd's algorithm ends after this many rounds at the latest.
 SEED_SAMPLE, LLOYD_ROUNDS = 50_000, 100
 
 
@@ -31,14 +32,14 @@ def k_means(points: Any, n_clusters: int, masses: Any, random: Any, n_runs: int)
 
 
 def _lloyd(points: Any, masses: Any, centers: Any) -> tuple[Any, float]:
-    """Labels and scatter when no label changes any more."""
+    """Lloyd's algorithm until no label changes: the labels and their scatter."""
     lengths, labels = torch.linalg.vecdot(points, points), None
     mass = torch.ones_like(lengths) if masses is None else masses.to(lengths.dtype)
     for _ in range(LLOYD_ROUNDS):
-        costs, following = torch.min(torch.linalg.vecdot(centers, centers) - 2 * (points @ centers.T), dim=1)
-        if labels is not None and torch.equal(labels, following):
+        costs, latest = torch.min(torch.linalg.vecdot(centers, centers) - 2 * (points @ centers.T), dim=1)
+        if labels is not None and torch.equal(labels, latest):
             break
-        labels = following
+        labels = latest
         totals = torch.zeros_like(centers[:, 0]).index_add_(0, labels, mass)
         sums = torch.zeros_like(centers).index_add_(0, labels, points * mass[:, None])
         centers = torch.where(totals[:, None] > 0, sums / totals.clamp(min=1e-300)[:, None], centers)

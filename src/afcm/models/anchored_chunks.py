@@ -19,8 +19,7 @@ from afcm.graph.anchors.affinity import AnchorGraph
 from afcm.graph.similarity import Placed
 from afcm.models.anchor_equations import Look, Step, Sums, added, embedded_rows
 from afcm.models.anchored import AnchoredProblem, AnchoredState
-from afcm.models.passes import added as added_up
-from afcm.models.passes import passing
+from afcm.models.passes import add_parts, sample_pass
 
 
 @dataclass(frozen=True)
@@ -103,26 +102,26 @@ class ChunkedProblem(AnchoredProblem):
         """The sums after a step, one pass."""
         return Look(memberships.then(step), None, self.sums_after(memberships, step))  # type: ignore[arg-type]
 
-    @passing(added)
+    @sample_pass(added)
     def sums_of(self, memberships: Replay) -> Sums:
         """Of a chunk."""
         rows = self._rows()
         return rows.summed(memberships.memberships(rows.weights))
 
-    @passing(added)
+    @sample_pass(added)
     def sums_after(self, memberships: Replay, step: Step) -> Sums:
         """Of a chunk, after a step."""
         rows = self._rows()
         return rows.looked(memberships.memberships(rows.weights), step).sums
 
-    @passing(added_up)
+    @sample_pass(add_parts)
     def hard_links(self, memberships: Replay) -> Any:
         """``Qᵀ M H`` of the labels, m×c."""
         weights = self.similarity.rows(self.points)
         labels = np.argmax(memberships.memberships(weights), axis=1)
         return weights.T @ paper.weighted(np.eye(memberships.shape[1])[labels], self.masses)
 
-    @passing(added_up)
+    @sample_pass(add_parts)
     def gram(self) -> Any:
         """``Qᵀ M Q``, m×m, sparse."""
         return AnchorGraph.of(self.similarity.rows(self.points), self.masses).weights

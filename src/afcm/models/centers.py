@@ -1,15 +1,14 @@
-"""What the models have in common whose clusters are their centres: FCM, FCM-ER and Algorithm 2.
+"""Models whose clusters are their centers: the sweep that FCM, FCM-ER and Algorithm 2 share.
 
-Centres (and γ) determine the memberships, so a state is small. A sweep looks at the data once, block by block: the
-statistics of the blocks add up, and the memberships of the run live in one array that is written in place.
+Centers (and γ) determine the memberships, so a state is small. A sweep is one pass over the data, block by block: the
+statistics of the blocks add up, and the memberships of a run live in one array that is written in place.
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
-from copy import copy
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -18,18 +17,16 @@ from array_api_compat import array_namespace, device
 
 from afcm._util.threads import gathered
 from afcm.arrays import backend_of, dask_side, is_chunked, is_tensor
-from afcm.arrays.numpy_arrays import BLOCK_ROWS
-from afcm.compiled.looks import fused_look
 from afcm.equations import paper
 from afcm.equations.paper import largest_change
-from afcm.models.passes import Look, added, joined, passing
+from afcm.models.passes import PassResult, add_parts, merge_results, sample_pass
 
 Precision = Any  # γ, a float; None in a model that has none
 
 
 @dataclass(frozen=True)
 class CenterState:
-    """Centres, γ (None where the model has none), J, and the statistics that lead on."""
+    """Centers, γ (None where the model has none), J, and the statistics from which the next sweep follows."""
 
     problem: CenterProblem = field(repr=False)
     centers: Any
@@ -37,25 +34,25 @@ class CenterState:
     statistics: paper.Statistics = field(repr=False)
     objective: float
     change: float = math.inf  # max_ij |u_ij − u'_ij| against the state before
-    partial: bool = False  # is the change that of some samples only?
+    partial: bool = False  # does the change cover only some of the samples?
 
     def whole_change(self, before: CenterState) -> float:
-        """The change of all samples."""
-        return self.problem.whole_change(before, self)
+        """``max_ij |u_ij − u'_ij|`` over all samples, from the centers alone."""
+        return float(self.problem.membership_change((before.centers, before.precision), (self.centers, self.precision)))
 
     @property
     def memberships(self) -> Any:
-        """U, n×c: the array of the last sweep, or computed again for an older state. Yours to keep."""
+        """U, n×c: the array of the last sweep, or computed again for an older state. No sweep writes to it later."""
         return self.problem.memberships(self)
 
 
 @dataclass
-class Ledger:
-    """The memberships at the centres looked at last; once lent, they are not written to again."""
+class MembershipBuffer:
+    """The memberships of the last pass, and its centers. Once handed out, the array is not written to again."""
 
     values: Any = None
     centers: Any = None
-    lent: bool = False
+    handed_out: bool = False
 
 
 @dataclass(frozen=True)
@@ -64,7 +61,8 @@ class CenterProblem(ABC):
 
     points: Any = field(repr=False)
     masses: Any = field(default=None, repr=False)
-    ledger: Ledger = field(default_factory=Ledger, init=False, repr=False, compare=False)
+    known_scatter: float | None = field(default=None, repr=False, kw_only=True)
+    buffer: MembershipBuffer = field(default_factory=MembershipBuffer, init=False, repr=False, compare=False)
 
     # Memory order of the memberships: each cluster's column contiguous, or each sample's row.
     columns_first: ClassVar[bool] = False
@@ -79,172 +77,167 @@ class CenterProblem(ABC):
 
     @abstractmethod
     def precision(self, scatter: float) -> Precision:
-        """γ for a fuzzy scatter about new centres."""
+        """γ for a fuzzy scatter about new centers."""
 
     @abstractmethod
     def first_precision(self, centers: Any) -> Precision:
-        """γ to start with, where only centres are given."""
+        """γ to start with, where only centers are given."""
 
-    def capped(self, precision: Precision) -> bool:
-        """Did γ run to its cap, so that hard memberships are the model's doing?"""
+    def is_capped(self, precision: Precision) -> bool:
+        """Whether γ ran to its cap, so that hard memberships come from the model and not from the data."""
         return False
 
     def shares(self, memberships: Any) -> Any:
-        """What samples of these memberships weigh in the centres."""
+        """The weights of the samples in the centers."""
         return memberships
 
     def sweep(self, state: CenterState) -> CenterState:
-        """New centres (and γ), then new memberships: one look at the data."""
-        return self.at(*self.following(state.centers, state.statistics), after=state)
+        """New centers (and γ), then new memberships: one pass over the data."""
+        return self.at(*self.update_centers(state.centers, state.statistics), after=state)
 
-    def following(self, centers: Any, statistics: paper.Statistics) -> tuple[Any, Precision]:
-        """The best centres (and γ) for memberships with these statistics about ``centers``."""
+    def update_centers(self, centers: Any, statistics: paper.Statistics) -> tuple[Any, Precision]:
+        """The best centers (and γ) for memberships with these statistics about ``centers``."""
         totals, moments, scatter, _ = statistics
         moved = paper.moved_centers(centers, moments, totals)
         moved = array_namespace(moved).astype(moved, centers.dtype, copy=False)  # sums over chunks are doubles
         return moved, self.precision(paper.moved_scatter(scatter, moments, totals))
 
     def at(self, centers: Any, precision: Precision = None, *, after: CenterState | None = None) -> CenterState:
-        """The state with the best memberships for these centres and this γ."""
-        if is_chunked(self.points) or self.fused(centers):
+        """The state with the best memberships for these centers and this γ."""
+        if is_chunked(self.points) or self.compiled_pass(centers) is not None:
             before = None if after is None else (after.centers, after.precision)
-            statistics, change, partial = self.look(centers, precision, before)
+            statistics, change, partial = self.scan(centers, precision, before)
         else:
-            statistics, change, partial = self._look_by_blocks(centers, precision, after)
+            statistics, change, partial = self._scan_and_store(centers, precision, after)
         objective = self.objective(statistics, precision)
         return CenterState(self, centers, precision, statistics, objective, change, partial)
 
-    @property
-    def fusible(self) -> bool:
-        """Is there compiled code for this model?"""
-        return False
-
-    def fused(self, centers: Any) -> Any:
-        """What looks at all samples in one go, with the statistics and the change but no memberships; or None.
-
-        Called with centres, γ, and the centres and γ before (or None).
-        """
-        look = self._fused if self.fusible else None
-        return look if look is not None and look.fits(self.points, len(centers)) and look.reaches(centers) else None
-
     @cached_property
-    def _fused(self) -> Any:
-        return fused_look(self.points, self.masses)
+    def _compiled_pass(self) -> Any:
+        return None
 
-    @passing(joined)
-    def look(self, centers: Any, precision: Precision, before: tuple[Any, Precision] | None) -> Look:
-        """The statistics at these centres and γ, and the change since those ``before``; no memberships are kept."""
-        fused = self.fused(centers)
-        if fused:
-            statistics, change = fused(centers, precision, before)
-            return Look(statistics, change, getattr(fused, "partial", False))
-        return joined(self._by_blocks(lambda rows: self._look_at(rows, (centers, precision), before)))
+    def compiled_pass(self, centers: Any) -> Any:
+        """Compiled code that passes over all samples at once, or None.
 
-    def _look_at(self, rows: slice, now: tuple[Any, Precision], before: tuple[Any, Precision] | None) -> Look:
-        degrees, statistics = self.expectation(self.points[rows], self._masses(rows), *now)
-        if before is None:
-            return Look(statistics, math.inf)
-        return Look(statistics, largest_change(self._degrees(rows, before), degrees, self._masses(rows)))
+        It is called with centers, γ, and the centers and γ before (or None), and gives the statistics and the change,
+        but no memberships.
+        """
+        compiled = self._compiled_pass
+        usable = compiled is not None and compiled.fits(self.points, len(centers)) and compiled.reaches(centers)
+        return compiled if usable else None
 
-    def _degrees(self, rows: slice, centers_and_precision: tuple[Any, Precision]) -> Any:
-        return self.expectation(self.points[rows], self._masses(rows), *centers_and_precision)[0]
+    @sample_pass(merge_results)
+    def scan(self, centers: Any, precision: Precision, before: tuple[Any, Precision] | None) -> PassResult:
+        """The statistics at these centers and γ, and the change since those ``before``; no memberships are kept."""
+        compiled = self.compiled_pass(centers)
+        if compiled is not None:
+            statistics, change = compiled(centers, precision, before)
+            return PassResult(statistics, change, getattr(compiled, "partial", False))
 
-    def whole_change(self, before: CenterState, after: CenterState) -> float:
-        """``max_ij |u_ij − u'_ij|`` over all samples, from the centres alone."""
-        return float(self.move((before.centers, before.precision), (after.centers, after.precision)))
+        def scan_rows(rows: slice) -> PassResult:
+            degrees, statistics = self._expectation(rows, centers, precision)
+            if before is None:
+                return PassResult(statistics, math.inf)
+            former, _ = self._expectation(rows, *before)
+            return PassResult(statistics, largest_change(former, degrees, self._masses(rows)))
 
-    @passing(max)
-    def move(self, before: tuple[Any, Precision], after: tuple[Any, Precision]) -> float:
-        """The largest change of a membership between two sets of centres and γ."""
+        return merge_results(self._map_blocks(scan_rows))
 
-        def part(rows: slice) -> float:
-            return largest_change(self._degrees(rows, before), self._degrees(rows, after), self._masses(rows))
+    def _scan_and_store(self, centers: Any, precision: Precision, after: CenterState | None = None) -> PassResult:
+        """Like `scan`, and the memberships are written to the buffer."""
+        before = None if after is None else self._stored(after)
+        target = self._output_array(centers)
+        self.buffer.centers = None  # a pass that is interrupted leaves memberships of neither state
 
-        return max(self._by_blocks(part))
-
-    def _look_by_blocks(self, centers: Any, precision: Precision, after: CenterState | None = None) -> Look:
-        """Statistics, and the change of the memberships, which are written down."""
-        before = None if after is None else self._held(after)
-        target = self._page(centers)
-        self.ledger.centers = None
-
-        def part(rows: slice) -> Look:
-            degrees, statistics = self.expectation(self.points[rows], self._masses(rows), centers, precision)
+        def scan_rows(rows: slice) -> PassResult:
+            degrees, statistics = self._expectation(rows, centers, precision)
             change = math.inf if before is None else largest_change(before[rows], degrees, self._masses(rows))
             target[rows] = degrees
-            return Look(statistics, change)
+            return PassResult(statistics, change)
 
-        found = joined(self._by_blocks(part))
-        self.ledger.values, self.ledger.centers, self.ledger.lent = target, centers, False
+        found = merge_results(self._map_blocks(scan_rows))
+        self.buffer.values, self.buffer.centers, self.buffer.handed_out = target, centers, False
         return found
+
+    @sample_pass(max)
+    def membership_change(self, before: tuple[Any, Precision], after: tuple[Any, Precision]) -> float:
+        """The largest change of a membership between two pairs of centers and γ."""
+
+        def change(rows: slice) -> float:
+            former, latter = self._expectation(rows, *before)[0], self._expectation(rows, *after)[0]
+            return largest_change(former, latter, self._masses(rows))
+
+        return max(self._map_blocks(change))
 
     def memberships(self, state: CenterState) -> Any:
         """U of a state (see `CenterState.memberships`)."""
         if is_chunked(self.points):
             return self.memberships_at(state.centers, state.precision)
-        values = self._held(state)
-        self.ledger.lent = True
+        values = self._stored(state)
+        self.buffer.handed_out = True
         return values
 
     def memberships_at(self, centers: Any, precision: Precision) -> Any:
-        """U for these centres and γ, yours to keep; of chunks, each when it is asked for."""
+        """U for these centers and γ, in an array that no sweep writes to; of chunks, each when it is asked for."""
         if is_chunked(self.points):
             return dask_side().mapped(self, "memberships_at", (centers, precision), len(centers))
-        self._look_by_blocks(centers, precision)
-        self.ledger.lent = True
-        return self.ledger.values
+        self._scan_and_store(centers, precision)
+        self.buffer.handed_out = True
+        return self.buffer.values
 
-    def _held(self, state: CenterState) -> Any:
-        if self.ledger.centers is not state.centers:
-            self._look_by_blocks(state.centers, state.precision)
-        return self.ledger.values
+    def _stored(self, state: CenterState) -> Any:
+        if self.buffer.centers is not state.centers:
+            self._scan_and_store(state.centers, state.precision)
+        return self.buffer.values
 
-    def _page(self, centers: Any) -> Any:
-        """Where the next memberships are written: over the last ones, unless someone has them."""
-        shape, old = (self.points.shape[0], centers.shape[0]), self.ledger
-        if old.values is not None and not old.lent and old.values.shape == shape:
-            return old.values
+    def _output_array(self, centers: Any) -> Any:
+        """The array for the next memberships: the last one, unless it was handed out."""
+        shape, last = (self.points.shape[0], centers.shape[0]), self.buffer
+        if last.values is not None and not last.handed_out and last.values.shape == shape:
+            return last.values
         xp = array_namespace(self.points, centers)
         how = {"dtype": xp.result_type(self.points, centers), "device": device(self.points)}
         return xp.empty(shape[::-1], **how).T if self.columns_first else xp.empty(shape, **how)
 
     def from_memberships(self, memberships: Any) -> CenterState:
-        """The start from given memberships."""
+        """The state that a run from given memberships starts with."""
         return self.at(*self.start(memberships))
 
     def from_centers(self, centers: Any) -> CenterState:
-        """The start from given centres."""
+        """The state that a run from given centers starts with."""
         return self.at(centers, self.first_precision(centers))
 
     def start(self, memberships: Any) -> tuple[Any, Precision]:
-        """Centres (and γ) for given memberships: the sweep of a state whose centres are all at the mean."""
-        home = array_namespace(self.mean).stack([self.mean] * memberships.shape[1])
-        return self.following(home, self.about(memberships, self.mean))
+        """Centers (and γ) for given memberships: the update of centers that all lie at the mean."""
+        centers = array_namespace(self.mean).stack([self.mean] * memberships.shape[1])
+        return self.update_centers(centers, self.statistics_about(memberships, self.mean))
 
-    @passing(added)
-    def about(self, memberships: Any, mean: Any) -> paper.Statistics:
-        """The statistics of given memberships with all centres at the mean; J plays no part."""
-        return added(self._by_blocks(lambda rows: self._about(rows, memberships[rows], mean)))
-
-    def _about(self, rows: slice, memberships: Any, mean: Any) -> paper.Statistics:
+    @sample_pass(add_parts)
+    def statistics_about(self, memberships: Any, mean: Any) -> paper.Statistics:
+        """The statistics of given memberships with all centers at the mean; J plays no part."""
         xp = array_namespace(self.points)
-        shares = paper.weighted(self.shares(memberships), self._masses(rows))
-        shifted = self.points[rows] - mean
-        scatter = xp.sum(xp.sum(shares, axis=1) * xp.vecdot(shifted, shifted))
-        return paper.Statistics(xp.sum(shares, axis=0), shares.T @ shifted, scatter, 0.0)
 
-    def _blocks(self) -> Iterator[slice]:
-        return blocks(self.points.shape[0], backend_of(self.points).BLOCK_ROWS)
+        def sum_rows(rows: slice) -> paper.Statistics:
+            shares = paper.weighted(self.shares(memberships[rows]), self._masses(rows))
+            shifted = self.points[rows] - mean
+            scatter = xp.sum(xp.sum(shares, axis=1) * xp.vecdot(shifted, shifted))
+            return paper.Statistics(xp.sum(shares, axis=0), shares.T @ shifted, scatter, 0.0)
 
-    def _by_blocks(self, work: Callable[[slice], Any]) -> list[Any]:
-        """What the work gives for each block of rows, on all cores; a device has its own."""
-        parts = list(self._blocks())
-        if len(parts) == 1 or is_tensor(self.points):
-            return [work(rows) for rows in parts]
-        return gathered(work, parts)
+        return add_parts(self._map_blocks(sum_rows))
+
+    def _expectation(self, rows: slice, centers: Any, precision: Precision) -> tuple[Any, paper.Statistics]:
+        return self.expectation(self.points[rows], self._masses(rows), centers, precision)
 
     def _masses(self, rows: slice) -> Any:
         return None if self.masses is None else self.masses[rows]
+
+    def _map_blocks(self, work: Callable[[slice], Any]) -> list[Any]:
+        """``work`` for each block of rows, on all cores; a device spreads its own work."""
+        size = backend_of(self.points).BLOCK_ROWS
+        blocks = [slice(start, start + size) for start in range(0, self.points.shape[0], size)]
+        if len(blocks) == 1 or is_tensor(self.points):
+            return [work(rows) for rows in blocks]
+        return gathered(work, blocks)
 
     @cached_property
     def mass(self) -> float:
@@ -254,41 +247,35 @@ class CenterProblem(ABC):
     @cached_property
     def mean(self) -> Any:
         """The mean of all samples."""
-        total = self.sums()
+        total = self.sum_points()
         return array_namespace(total).astype(total / self.mass, self.points.dtype, copy=False)
 
-    @passing(added)
-    def sums(self) -> Any:
+    @sample_pass(add_parts)
+    def sum_points(self) -> Any:
         """``Σ_i m_i x_i``."""
         xp = array_namespace(self.points)
         return xp.sum(self.points, axis=0) if self.masses is None else self.masses @ self.points
 
     @cached_property
     def total_scatter(self) -> float:
-        """``Σ_i m_i ‖x_i − mean‖²``."""
-        return float(self.nearest_scatter(self.mean[None, :]))
+        """``Σ_i m_i ‖x_i − mean‖²``, or the scatter that `with_total_scatter` was given."""
+        return float(self.nearest_scatter(self.mean[None, :])) if self.known_scatter is None else self.known_scatter
 
     def part(self, points: Any, masses: Any) -> Self:
         """The same model with some of the samples."""
         return replace(self, points=points, masses=masses)
 
-    def within(self, total_scatter: float) -> Self:
-        """The same samples as a part of others with this total scatter, which caps γ (counted for this part's mass)."""
-        part = copy(self)
-        part.__dict__["total_scatter"] = total_scatter
-        return part
+    def with_total_scatter(self, scatter: float) -> Self:
+        """The same samples as a part of others that have this scatter, which caps γ (counted for this part's mass)."""
+        return replace(self, known_scatter=scatter)
 
-    @passing(added)
+    @sample_pass(add_parts)
     def nearest_scatter(self, centers: Any) -> float:
-        """``Σ_i m_i min_j d²_ij``, the scatter of the nearest-centre assignment."""
-        return sum(self._by_blocks(lambda rows: self._nearest_scatter(rows, centers)))
-
-    def _nearest_scatter(self, rows: slice, centers: Any) -> float:
+        """``Σ_i m_i min_j d²_ij``, the scatter of the nearest-center assignment."""
         xp = array_namespace(self.points)
-        nearest = xp.min(paper.squared_distances(self.points[rows], centers), axis=1)
-        return float(xp.sum(paper.weighted(nearest, self._masses(rows))))
 
+        def sum_rows(rows: slice) -> float:
+            nearest = xp.min(paper.squared_distances(self.points[rows], centers), axis=1)
+            return float(xp.sum(paper.weighted(nearest, self._masses(rows))))
 
-def blocks(n_rows: int, size: int = BLOCK_ROWS) -> Iterator[slice]:
-    """Consecutive row slices."""
-    return (slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size))
+        return sum(self._map_blocks(sum_rows))

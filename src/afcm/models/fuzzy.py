@@ -8,33 +8,24 @@ from typing import Any, ClassVar
 
 from afcm.compiled.looks import fused_look
 from afcm.equations import fuzzy_c_means, paper
-from afcm.fitting.loop import run
 from afcm.models.centers import CenterProblem
 from afcm.models.plain import PlainProblem
-
-# The run of k-means that γ is estimated from need not be finished: its scatter hardly changes any more.
-SCALE_SWEEPS, SCALE_TOL = 30, 1e-4
 
 
 @dataclass(frozen=True)
 class FuzzyProblem(CenterProblem):
-    """FCM (Bezdek): ``min Σ_ij u_ij^m d²_ij``."""
+    """FCM (Bezdek): ``min Σ_ij u_ij^m d²_ij``. There is no γ."""
 
     exponent: float = 2.0
 
     columns_first: ClassVar[bool] = True
 
-    @property
-    def fusible(self) -> bool:
-        """With m = 2."""
-        return self.exponent == 2
-
     @cached_property
-    def _fused(self) -> Any:
-        return fused_look(self.points, self.masses, fuzzy=True)
+    def _compiled_pass(self) -> Any:
+        return fused_look(self.points, self.masses, fuzzy=True) if self.exponent == 2 else None
 
     def expectation(self, points: Any, masses: Any, centers: Any, precision: None) -> tuple[Any, paper.Statistics]:
-        """FCM's memberships; there is no γ."""
+        """FCM's memberships and the statistics of a block."""
         return fuzzy_c_means.fuzzy_expectation(points, centers, self.exponent, masses)
 
     def objective(self, statistics: paper.Statistics, precision: None) -> float:
@@ -46,10 +37,10 @@ class FuzzyProblem(CenterProblem):
         return fuzzy_c_means.fuzzy_shares(memberships, self.exponent)
 
     def precision(self, scatter: float) -> None:
-        """There is none."""
+        """None: there is no γ."""
 
     def first_precision(self, centers: Any) -> None:
-        """There is none."""
+        """None: there is no γ."""
 
 
 @dataclass(frozen=True)
@@ -64,27 +55,16 @@ class EntropyProblem(PlainProblem):
 
     @property
     def objective_scale(self) -> None:
-        """J itself, which has no part without a unit."""
+        """None: J has no part without a unit, so that its changes are measured against itself."""
 
     def precision(self, scatter: float) -> float:
         """γ, whatever the scatter."""
         return self.gamma
 
     def first_precision(self, centers: Any) -> float:
-        """γ."""
+        """γ, whatever the centers."""
         return self.gamma
 
-    def capped(self, precision: float) -> bool:
-        """A γ that the user chose is none of ours."""
+    def is_capped(self, precision: float) -> bool:
+        """Never: the user chose γ."""
         return False
-
-
-def k_means_precision(points: Any, masses: Any, centers: Any) -> float:
-    """γ of clusters as wide as those of k-means from these centres (op7 for its scatter).
-
-    k-means is FCM-ER at the cap on γ.
-    """
-    learned = PlainProblem(points, masses)
-    hard = EntropyProblem(points, masses, learned.largest_precision)
-    result = run(hard, hard.from_centers(centers), max_iter=SCALE_SWEEPS, tol=SCALE_TOL)
-    return learned.precision(float(result.state.statistics.scatter))

@@ -1,4 +1,4 @@
-"""Algorithm 2, the "degenerate" AFCM: fuzzy c-means with entropy regularisation that learns γ.
+"""Algorithm 2, the "degenerate" AFCM: fuzzy c-means with entropy regularization that learns γ.
 
 It is EM for a mixture of equal-weight spherical Gaussians with one variance, γ = 1 / (2σ²).
 """
@@ -6,27 +6,21 @@ It is EM for a mixture of equal-weight spherical Gaussians with one variance, γ
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
+from afcm.compiled.looks import fused_look
 from afcm.equations import paper
-from afcm.models.centers import CenterProblem, blocks
-
-__all__ = ["PlainProblem", "blocks", "total_scatter"]
+from afcm.models.centers import CenterProblem
 
 
 @dataclass(frozen=True)
 class PlainProblem(CenterProblem):
     """A sweep is op5, op7, op3 (see `CenterProblem.sweep`)."""
 
-    @property
-    def fusible(self) -> bool:
-        """Always."""
-        return True
-
-    @classmethod
-    def from_points(cls, points: Any, masses: Any = None) -> PlainProblem:
-        """The problem for these samples."""
-        return cls(points, masses)
+    @cached_property
+    def _compiled_pass(self) -> Any:
+        return fused_look(self.points, self.masses)
 
     @property
     def largest_precision(self) -> float:
@@ -34,28 +28,28 @@ class PlainProblem(CenterProblem):
         return paper.largest_precision(self.total_scatter, self.mass, self.points.shape[1])
 
     def expectation(self, points: Any, masses: Any, centers: Any, precision: float) -> tuple[Any, paper.Statistics]:
-        """op3."""
+        """op3 and the statistics of a block."""
         return paper.expectation(points, centers, precision, masses)
 
     @property
     def objective_scale(self) -> float | None:
-        """J is a sum over samples of numbers without a unit, and a constant that has one."""
+        """J is a sum over samples of numbers without a unit, plus a constant that depends on the unit."""
         return self.mass
 
     def objective(self, statistics: paper.Statistics, precision: float) -> float:
-        """afcm."""
+        """J of the equation afcm."""
         return paper.objective(float(statistics.free_energy), precision, self.mass, self.points.shape[1])
 
     def precision(self, scatter: float) -> float:
-        """op7 for these data."""
+        """op7, with the cap of these samples."""
         return paper.precision(scatter, self.mass, self.points.shape[1], self.largest_precision)
 
-    def capped(self, precision: float) -> bool:
-        """Did γ run to its cap?"""
+    def is_capped(self, precision: float) -> bool:
+        """Whether γ ran to its cap."""
         return precision >= self.largest_precision
 
     def first_precision(self, centers: Any) -> float:
-        """op7 for the nearest-centre assignment."""
+        """op7 for the nearest-center assignment."""
         return self.precision(self.nearest_scatter(centers))
 
 

@@ -41,7 +41,7 @@ def eigengaps(values: Floats, counts: list[int]) -> list[float]:
 
 def stability(vectors: Floats, n_clusters: int, random: np.random.RandomState) -> float:
     """Mean ARI over all samples of two clusterings, each learned by k-means on its own half of the unit-length rows."""
-    rows = starts.unit_rows(vectors[:, :n_clusters])
+    rows = starts.normalize_rows(vectors[:, :n_clusters])
     agreements = np.zeros(STABILITY_ROUNDS)
     for i in range(STABILITY_ROUNDS):
         halves = np.array_split(random.permutation(rows.shape[0]), 2)

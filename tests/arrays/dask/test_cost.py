@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from afcm import FCM
-from afcm.models.passes import joined
+from afcm.models.passes import merge_results
 from afcm.models.plain import PlainProblem
 
 dask = pytest.importorskip("dask", reason="the extra afcm[dask] is not installed")
@@ -21,7 +21,7 @@ def sweep(n_chunks, d=5, c=4, rows=10):
 
     X = (da.ones((rows * n_chunks, d), chunks=(rows, d)) + 1) * 2
     centers = np.zeros((c, d))
-    return reduction(PlainProblem(X, None), "look", (centers, 1.0, (centers, 1.0)), joined)
+    return reduction(PlainProblem(X, None), "scan", (centers, 1.0, (centers, 1.0)), merge_results)
 
 
 @pytest.mark.parametrize("n_chunks", [1, 7, 64, 300])
@@ -33,14 +33,16 @@ def test_tasks_of_a_sweep_grow_with_the_chunks_alone(n_chunks):
 
 def test_loading_fuses_with_looking():
     names = [str(key) for key in dict(sweep(64).__dask_graph__())]
-    assert all("afcm-look" in name for name in names)
+    assert all("afcm-scan" in name for name in names)
 
 
 def test_chunks_that_are_kept_need_one_more_task_each():
     from afcm.arrays.dask_passes import reduction
 
     X = da.from_array(np.ones((640, 5)), chunks=(10, 5))
-    tasks = len(dict(reduction(PlainProblem(X, None), "look", (np.zeros((4, 5)), 1.0, None), joined).__dask_graph__()))
+    tasks = len(
+        dict(reduction(PlainProblem(X, None), "scan", (np.zeros((4, 5)), 1.0, None), merge_results).__dask_graph__())
+    )
     assert tasks <= 64 * 8 / 7 + 4 + len(dict(X.__dask_graph__()))
 
 
@@ -92,7 +94,7 @@ def test_a_fit_on_a_cluster_runs_one_task_a_chunk_and_sweep(client, blobs):
         model = FCM(4, random_state=0, n_init=1).fit(chunks)
     finally:
         client.cluster.scheduler.remove_plugin("counter")
-    looks = {key: size for key, size in counter.sizes.items() if key.startswith("('afcm-look-")}
+    looks = {key: size for key, size in counter.sizes.items() if key.startswith("('afcm-scan-")}
     parts = [key for key in looks if "-sum" not in key]
     assert len(parts) == 10 * (model.n_iter_ + 1)
     assert len(looks) <= len(parts) + 3 * (model.n_iter_ + 1)
@@ -103,5 +105,5 @@ def test_a_look_has_the_same_cost_with_weights(blobs):
     from afcm.arrays.dask_passes import reduction
 
     X, weights = da.ones((700, 5), chunks=(70, 5)), da.ones(700, chunks=70)
-    graph = reduction(PlainProblem(X, weights), "look", (blobs[:4], 1.0, None), joined).__dask_graph__()
+    graph = reduction(PlainProblem(X, weights), "scan", (blobs[:4], 1.0, None), merge_results).__dask_graph__()
     assert len(dict(graph)) <= 10 * 8 / 7 + 5

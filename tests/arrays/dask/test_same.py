@@ -122,12 +122,12 @@ def test_k_means_seeds_from_a_sample_are_those_in_memory(blobs, monkeypatch):
 
 
 def test_a_sample_of_very_many_rows_is_drawn_without_a_list_of_all():
-    from afcm.fitting.starts import drawn_rows
+    from afcm.fitting.starts import draw_rows
 
-    rows = drawn_rows(10**12, 1000, np.random.RandomState(0))
+    rows = draw_rows(10**12, 1000, np.random.RandomState(0))
     assert np.unique(rows).size == 1000
     assert rows.max() > 9e11
-    np.testing.assert_array_equal(rows, drawn_rows(10**12, 1000, np.random.RandomState(0)))
+    np.testing.assert_array_equal(rows, draw_rows(10**12, 1000, np.random.RandomState(0)))
 
 
 @pytest.mark.parametrize("model", MODELS, ids=str)
