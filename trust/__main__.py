@@ -1,4 +1,4 @@
-"""Try everything, print the tables and write them into docs/trust.md."""
+"""Try bad input and faults of the machine, print the tables and write them to docs/trust."""
 
 from __future__ import annotations
 
@@ -11,55 +11,68 @@ from pathlib import Path
 
 from trust import faults, running, table, verdicts
 from trust.cases import Case, all_cases
+from trust.pages import format_table, read_rows, write_page
 from trust.subjects import SUBJECTS, Subject
 
-PAGE = running.ROOT / "docs" / "trust.md"
+COMMAND = "`make trust`"
 
 
 def main(arguments: list[str]) -> int:
-    """Run what was asked for; 1 if one of our own clusterers failed silently or a fault was not survived."""
+    """Run what is asked for; 1 if one of our own clusterers fails silently or a fault is not survived."""
     parser = argparse.ArgumentParser(prog="python -m trust", description=__doc__)
     parser.add_argument("--only", nargs="*", choices=["inputs", "faults"], default=["inputs", "faults"])
     parser.add_argument("--subject", nargs="*", help="clusterers to try (then nothing is written)")
     parser.add_argument("--kept", type=Path, help="file for every message; a run that was stopped goes on from it")
     options = parser.parse_args(arguments)
     good = True
-    promises()
+    if not options.subject:
+        write_promises()
     if "inputs" in options.only:
-        good &= inputs(options.subject, options.kept)
+        good &= try_inputs(options.subject, options.kept)
     if "faults" in options.only and not options.subject:
-        good &= machine()
+        good &= try_faults()
     return 0 if good else 1
 
 
-def inputs(names: list[str] | None, kept: Path | None) -> bool:
-    """All cases for all clusterers."""
+def try_inputs(names: list[str] | None, kept: Path | None) -> bool:
+    """Give all cases to all clusterers; False if one of ours fails."""
     cases, tried = all_cases(), {}
     before = read_kept(kept, cases) if kept else {}
     for subject in SUBJECTS:
         if not names or subject.name in names:
             print(f"{subject.name} …", file=sys.stderr, flush=True)
             tried[subject] = before.get(subject.name) or running.run(subject, cases)
-            if kept and subject.name not in before:
+            if kept and tried[subject][0] and subject.name not in before:
                 keep(kept, subject, *tried[subject])
-    print(table.summary(tried), table.details(tried), sep="\n\n")
-    if not names:
-        made = f"Made by `make trust` with Python {platform.python_version()} on {date.today():%d %B %Y}."
-        table.put(PAGE, "summary", f"{table.summary(tried)}\n\n{made}")
-        table.put(PAGE, "cases", table.details(tried))
+    write_inputs(tried, write=not names)
     bad = [
         (subject.name, outcome.case.name, outcome.verdict, outcome.words)
         for subject, (_, outcomes) in tried.items()
         for outcome in outcomes
-        if subject.ours and outcome.verdict in (*verdicts.SILENT, *verdicts.LOUD)
+        if subject.ours and outcome.verdict in (*verdicts.SILENT, *verdicts.LOUD, verdicts.NOT_INSTALLED)
     ]
     for line in bad:
         print("ours failed:", *line, sep=" | ", file=sys.stderr)
     return not bad
 
 
+def write_inputs(tried: table.Tried, *, write: bool = True) -> None:
+    """Print the two tables and write them; peers that are not installed keep what was committed."""
+    summary = table.summarize(tried, read_rows("summary"))
+    cases = table.list_cases(tried, read_rows("cases"))
+    print(summary, cases, sep="\n\n")
+    made = f"{COMMAND} with Python {platform.python_version()} on {date.today():%d %B %Y}"
+    missing = ", ".join(peer.name for peer in table.missing_peers(tried))
+    if missing:
+        print(f"not installed here, kept as committed: {missing}")
+        made += f" ({missing}: not installed there, so kept from an earlier run)"
+    if write:
+        write_page("summary", made, summary)
+        write_page("cases", made, cases)
+
+
 def keep(path: Path, subject: Subject, version: str, outcomes: list[running.Outcome]) -> None:
-    """Every message, for whoever wants to read them, and for a run that goes on."""
+    """Append every message to a file, to be read, and for a run that goes on."""
     with path.open("a") as file:
         for each in outcomes:
             content = {"subject": subject.name, "version": version, "case": each.case.name}
@@ -67,7 +80,7 @@ def keep(path: Path, subject: Subject, version: str, outcomes: list[running.Outc
 
 
 def read_kept(path: Path, cases: list[Case]) -> dict[str, tuple[str, list[running.Outcome]]]:
-    """The clusterers whose every case was kept by an earlier run."""
+    """Read the clusterers whose every case was kept by an earlier run."""
     found: dict[str, dict[str, dict[str, str]]] = {}
     for line in path.read_text().splitlines() if path.exists() else []:
         content = json.loads(line)
@@ -82,27 +95,26 @@ def read_kept(path: Path, cases: list[Case]) -> dict[str, tuple[str, list[runnin
     }
 
 
-def promises() -> None:
-    """What `tests/properties` holds every estimator to."""
+def write_promises() -> None:
+    """Write the table of what `tests/properties` holds every estimator to."""
     from tests.properties.promises import CHANGES, PROMISES
 
-    lines = [table.row(["estimator", *CHANGES]), table.row(["---"] * (1 + len(CHANGES)))]
-    for name, promise in PROMISES.items():
-        lines.append(
-            table.row([name, *(f"– ({promise.but[each]})" if each in promise.but else "✓" for each in CHANGES)])
-        )
-    table.put(PAGE, "promises", "\n".join(lines))
+    rows = [
+        [name, *(f"– ({promise.but[each]})" if each in promise.but else "✓" for each in CHANGES)]
+        for name, promise in PROMISES.items()
+    ]
+    write_page("promises", COMMAND, format_table(["estimator", *CHANGES], rows))
 
 
-def machine() -> bool:
-    """All faults."""
-    lines = [table.row(["fault", "what happens", "tests"]), table.row(["---"] * 3)]
+def try_faults() -> bool:
+    """Run the tests of all faults and write their table; False if one fails."""
+    rows = []
     for fault in faults.FAULTS:
         print(f"{fault.name} …", file=sys.stderr, flush=True)
-        lines.append(table.row([fault.name, fault.happens, faults.check(fault)]))
-    text = "\n".join(lines)
+        rows.append([fault.name, fault.happens, faults.check(fault)])
+    text = format_table(["fault", "what happens", "tests"], rows)
     print(text)
-    table.put(PAGE, "faults", text)
+    write_page("faults", COMMAND, text)
     return "FAILED" not in text and "no such test" not in text
 
 

@@ -28,11 +28,10 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
+from trust.pages import ROOT, format_table, write_page
 from trust.readers import READERS, Reader
-from trust.table import put, row
 
-ROOT = Path(__file__).parents[1]
-PAGE, KEPT = ROOT / "docs" / "trust.md", ROOT / "out" / "fuzz"
+KEPT = ROOT / "out" / "fuzz"
 SECONDS, STUCK, GROWTH = 3.0, 60, 1.5 * 2**30
 # What reading a file has no business to do, as Python's audit events tell it.
 FORBIDDEN = ("os.system", "os.exec", "os.fork", "os.spawn", "subprocess", "socket", "pickle", "os.remove", "os.rename")
@@ -45,7 +44,7 @@ class Offence(BaseException):
 
 
 class Guard:
-    """Watches audit events while a file is read."""
+    """Watches Python's audit events while a file is read."""
 
     def __init__(self) -> None:
         self.watching = False
@@ -58,8 +57,7 @@ class Guard:
             raise Offence(f"{event} {details!r}"[:200])
 
     @contextmanager
-    def on(self) -> Any:
-        """For the time of a reading."""
+    def watch(self) -> Any:
         self.watching = True
         try:
             yield
@@ -68,41 +66,41 @@ class Guard:
 
 
 class Tally:
-    """What became of the cases of one reader."""
+    """Counts the ends of one reader's cases."""
 
     def __init__(self, reader: Reader, folder: Path) -> None:
         self.reader, self.path, self.guard = reader, folder / reader.file, Guard()
         self.ends: Counter[str] = Counter()
         self.findings: dict[str, str] = {}
-        self.slowest, self.growth, self.before = 0.0, 0.0, peak()
+        self.slowest, self.growth, self.before = 0.0, 0.0, peak_memory()
         self.noise: list[str] = []  # errors that a library prints and drops
         sys.unraisablehook = lambda told: self.noise.append(f"{told.exc_type.__name__} printed: {told.exc_value}")
 
     def attempt(self, name: str, data: bytes) -> None:
-        """One case."""
+        """Read one case and count its end."""
         self.path.write_bytes(data)
         started = time.process_time()
         signal.alarm(STUCK)
         try:
-            with self.guard.on(), warnings.catch_warnings():
+            with self.guard.watch(), warnings.catch_warnings():
                 warnings.simplefilter("error")
                 self.ends["read" if self.reader.read(self.path, name) else "refused"] += 1
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt):
                 raise
-            self.found(f"{type(error).__name__} at {place(error)}: {error}"[:300], data)
+            self.add_finding(f"{type(error).__name__} at {place_of(error)}: {error}"[:300], data)
         finally:
             signal.alarm(0)
         self.slowest = max(self.slowest, time.process_time() - started)
-        self.growth = max(self.growth, peak() - self.before)
-        if time.process_time() - started > SECONDS or peak() - self.before > GROWTH:
-            self.found(f"{time.process_time() - started:.1f} s, {self.growth / 2**20:.0f} MiB", data)
-            self.before = peak()
+        self.growth = max(self.growth, peak_memory() - self.before)
+        if time.process_time() - started > SECONDS or peak_memory() - self.before > GROWTH:
+            self.add_finding(f"{time.process_time() - started:.1f} s, {self.growth / 2**20:.0f} MiB", data)
+            self.before = peak_memory()
         while self.noise:
-            self.found(self.noise.pop(), data)
+            self.add_finding(self.noise.pop(), data)
 
-    def found(self, words: str, data: bytes) -> None:
-        """Keep the first file that shows a fault."""
+    def add_finding(self, words: str, data: bytes) -> None:
+        """Count a fault and keep the first file that shows it."""
         self.ends["finding"] += 1
         key = words.split(":", maxsplit=1)[0]
         if key not in self.findings:
@@ -112,36 +110,36 @@ class Tally:
             print(f"{self.reader.name}: {words}", flush=True)
 
 
-def place(error: BaseException) -> str:
-    """The innermost line of ours that an error came through."""
+def place_of(error: BaseException) -> str:
+    """Innermost line of ours that an error came through."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "/trust/" not in frame.filename]
     return f"{Path(frames[-1].filename).name}/{frames[-1].lineno}" if frames else "?"
 
 
-def peak() -> float:
+def peak_memory() -> float:
     """Bytes of memory at most so far."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024.0
 
 
 def explore(reader: Reader, n_cases: int, number: int, folder: Path) -> dict[str, Any]:
-    """So many cases, spread over the ways of damage."""
-    signal.signal(signal.SIGALRM, stuck)
+    """Try ``n_cases`` cases, spread over the ways of damage."""
+    signal.signal(signal.SIGALRM, raise_stuck)
     tally = Tally(reader, folder)
     for name, whole in reader.files.items():
         for _ in range(2):  # the whole file must be read; what is imported for it is imported now
             tally.guard.watching = False
             tally.path.write_bytes(whole)
             assert reader.read(tally.path, name), f"the undamaged {name} is refused"
-    beside, tally.before = set(os.listdir(folder)), peak()
+    beside, tally.before = set(os.listdir(folder)), peak_memory()
     for way, share in reader.ways.items():
-        cases(reader, way, max(1, round(n_cases * share / sum(reader.ways.values()))), number, tally.attempt)
+        try_cases(reader, way, max(1, round(n_cases * share / sum(reader.ways.values()))), number, tally.attempt)
     for name in set(os.listdir(folder)) - beside:
-        tally.found(f"left {name}", b"")
+        tally.add_finding(f"left {name}", b"")
     return {"ends": tally.ends, "findings": tally.findings, "slowest": tally.slowest, "growth": tally.growth}
 
 
-def cases(reader: Reader, way: Any, count: int, number: int, attempt: Callable[[str, bytes], None]) -> None:
-    """Let Hypothesis draw until so many have been tried."""
+def try_cases(reader: Reader, way: Any, count: int, number: int, attempt: Callable[[str, bytes], None]) -> None:
+    """Let Hypothesis draw ``count`` cases of one way of damage."""
     names = st.sampled_from(sorted(reader.files))
     drawn = names.flatmap(lambda name: st.tuples(st.just(name), way(reader.files[name])))
     quiet = settings(
@@ -154,13 +152,12 @@ def cases(reader: Reader, way: Any, count: int, number: int, attempt: Callable[[
     seed(number)(quiet(given(drawn)(lambda case: attempt(*case))))()
 
 
-def stuck(*_: Any) -> None:
-    """By the alarm."""
+def raise_stuck(*_: Any) -> None:
     raise Offence(f"still not done after {STUCK} s")
 
 
-def apart(reader: Reader, n_cases: int, number: int) -> dict[str, Any]:
-    """In a process of its own, so that a crash is a finding."""
+def explore_apart(reader: Reader, n_cases: int, number: int) -> dict[str, Any]:
+    """Explore in a process of its own, so that a crash is a finding."""
     with tempfile.TemporaryDirectory() as folder:
         inner = Path(folder, "readable")
         inner.mkdir()
@@ -197,31 +194,31 @@ HEAD = [
 ]
 
 
-def kept(reader: Reader) -> Path:
-    """Where the last result of a reader is."""
+def result_file(reader: Reader) -> Path:
     return KEPT / f"{reader.key}.json"
 
 
 def measure(reader: Reader, n_cases: int, number: int) -> None:
-    """Try a reader's share of all cases, and keep what became of them."""
+    """Try a reader's share of all cases, and keep the result."""
     started = time.monotonic()
-    found = apart(reader, round(n_cases * reader.share / sum(one.share for one in READERS)), number)
+    found = explore_apart(reader, round(n_cases * reader.share / sum(one.share for one in READERS)), number)
     KEPT.mkdir(parents=True, exist_ok=True)
-    kept(reader).write_text(json.dumps({**found, "seed": number, "seconds": time.monotonic() - started}))
+    result_file(reader).write_text(json.dumps({**found, "seed": number, "seconds": time.monotonic() - started}))
 
 
 def report(readers: list[Reader]) -> tuple[str, int]:
-    """The section of docs/trust.md from the last results, and the number of findings."""
-    lines, total, findings = [row(HEAD), row(["---"] + ["---:"] * (len(HEAD) - 1))], 0, 0
+    """Make the table from the last results; the text, and the number of findings."""
+    rows, total, findings = [], 0, 0
     for reader in readers:
-        found = json.loads(kept(reader).read_text())
+        found = json.loads(result_file(reader).read_text())
         ends = Counter(found["ends"])
         total, findings = total + ends.total(), findings + ends["finding"]
         sizes = [len(reader.files), len(reader.ways), ends.total(), ends["refused"], ends["read"], ends["finding"]]
         costs = [f"{found['slowest']:.2f} s", f"+{found['growth'] / 2**20:.0f} MiB", f"{found['seconds']:.0f}"]
-        lines.append(row([reader.name, *map(str, sizes), *costs, str(found["seed"])]))
-        lines += [row([f"finding: {words}", *[""] * (len(HEAD) - 1)]) for words in found["findings"].values()]
-    return "\n".join([*lines, "", f"{total} cases, {findings} findings."]), findings
+        rows.append([reader.name, *map(str, sizes), *costs, str(found["seed"])])
+        rows += [[f"finding: {words}", *[""] * (len(HEAD) - 1)] for words in found["findings"].values()]
+    text = format_table(HEAD, rows, numbers=True)
+    return f"{text}\n\n{total} cases, {findings} findings.", findings
 
 
 def main() -> None:
@@ -236,8 +233,8 @@ def main() -> None:
         measure(reader, given_.cases, given_.seed)
     text, findings = report(chosen)
     print(text)
-    if all(kept(reader).exists() for reader in READERS):
-        put(PAGE, "fuzz", report(READERS)[0])
+    if all(result_file(reader).exists() for reader in READERS):
+        write_page("fuzzing", "`make fuzz`", report(READERS)[0])
     sys.exit(1 if findings else 0)
 
 

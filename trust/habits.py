@@ -1,6 +1,6 @@
 """Versions, coverage and advisories: ``python -m trust.habits lowest|coverage|audit`` runs one and writes it down.
 
-The results are kept in ``out`` and make the section of docs/trust.md together, so that each can be run again alone.
+The results are kept in ``out`` and make docs/trust/versions.md together, so that each can be run again alone.
 """
 
 from __future__ import annotations
@@ -8,39 +8,38 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 from trust.lowest import pins
-from trust.table import put, row
+from trust.pages import ROOT, format_table, page_path, write_page
 
-ROOT = Path(__file__).parents[1]
-PAGE, KEPT = ROOT / "docs" / "trust.md", ROOT / "out" / "habits"
+KEPT = ROOT / "out" / "habits"
 # Other libraries' array API support must be on before scikit-learn 1.6 lists its checks of estimators.
 OLDER = {"SCIPY_ARRAY_API": "1"}
 # Modules of which less than this share runs are named.
 WELL_COVERED = 95.0
 
 
-def lowest(python: str) -> dict[str, Any]:
-    """The tests with the lowest versions that are promised."""
-    told = KEPT / "lowest.xml"
-    command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={told}"]
+def run_lowest(python: str) -> dict[str, Any]:
+    """Run the tests with the lowest versions that are promised."""
+    log = KEPT / "lowest.xml"
+    command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={log}"]
     subprocess.run(command, check=False, cwd=ROOT, env={**os.environ, **OLDER})
-    suite = ElementTree.parse(told).getroot()[0]
+    suite = ElementTree.parse(log).getroot()[0]
     counts = {name: int(suite.get(name, "0")) for name in ("tests", "failures", "errors", "skipped")}
     return {**counts, "seconds": float(suite.get("time", "nan")), "pins": pins(["test", "dask"])}
 
 
-def coverage(python: str) -> dict[str, Any]:
-    """The lines that the tests run, from ``.coverage``."""
-    told = KEPT / "lines.json"
-    subprocess.run([python, "-m", "coverage", "json", "-q", "-o", str(told)], check=True, cwd=ROOT)
-    found = json.loads(told.read_text())
+def count_lines(python: str) -> dict[str, Any]:
+    """Count the lines that the tests run, from ``.coverage``."""
+    log = KEPT / "lines.json"
+    subprocess.run([python, "-m", "coverage", "json", "-q", "-o", str(log)], check=True, cwd=ROOT)
+    found = json.loads(log.read_text())
     poor = {
         name: [summary["percent_covered"], summary["missing_lines"]]
         for name, summary in ((name, file["summary"]) for name, file in found["files"].items())
@@ -50,7 +49,7 @@ def coverage(python: str) -> dict[str, Any]:
 
 
 def audit(python: str) -> dict[str, Any]:
-    """Known weaknesses of what is installed, if the service that knows them can be reached."""
+    """Ask for known weaknesses of what is installed, if the service that knows them can be reached."""
     command = [python, "-m", "pip_audit", "--local", "--skip-editable", "--format", "json", "--progress-spinner", "off"]
     done = subprocess.run(command, check=False, cwd=ROOT, capture_output=True, text=True, timeout=300)
     try:
@@ -65,43 +64,56 @@ def audit(python: str) -> dict[str, Any]:
     return {"known": len(known), "unknown": len(packages) - len(known), "weak": weak, "said": said}
 
 
-def told_lowest(found: dict[str, Any]) -> list[str]:
-    """In words."""
+def describe_lowest(found: dict[str, Any]) -> str:
     good = found["tests"] - found["failures"] - found["errors"] - found["skipped"]
     bad = found["failures"] + found["errors"]
-    return [
+    return (
         f"`make lowest`: {good} tests pass, {bad} fail, {found['skipped']} are skipped with the lowest versions that "
         f"`pyproject.toml` promises: {', '.join(found['pins'])}."
-    ]
+    )
 
 
-def told_coverage(found: dict[str, Any]) -> list[str]:
-    """In words and a table."""
-    lines = [f"`make coverage`: the tests run {found['total']:.1f} % of {found['lines']} statements.", ""]
-    lines += [row(["less than 95 %", "covered", "statements not run"]), row(["---", "---:", "---:"])]
+def describe_coverage(found: dict[str, Any]) -> str:
     worst = sorted(found["poor"].items(), key=lambda item: item[1][0])
-    return lines + [row([f"`{name}`", f"{share:.1f} %", str(missing)]) for name, (share, missing) in worst]
+    rows = [[f"`{name}`", f"{share:.1f} %", str(missing)] for name, (share, missing) in worst]
+    poor = format_table(["less than 95 %", "covered", "statements not run"], rows, numbers=True)
+    return f"`make coverage`: the tests run {found['total']:.1f} % of {found['lines']} statements.\n\n{poor}"
 
 
-def told_audit(found: dict[str, Any]) -> list[str]:
-    """In words."""
+def describe_audit(found: dict[str, Any]) -> str:
     if not found["known"]:
-        return [f"`make audit`: nothing was audited where this page was made ({found['said']}); run it with a network."]
+        return f"`make audit`: nothing was audited where this page was made ({found['said']}); run it with a network."
     weak = ", ".join(f"{name} ({', '.join(ids)})" for name, ids in found["weak"].items()) or "none"
     unknown = f" ({found['unknown']} more are not known to the service)" if found["unknown"] else ""
-    return [f"`make audit`: {found['known']} installed packages{unknown}, known weaknesses: {weak}."]
+    return f"`make audit`: {found['known']} installed packages{unknown}, known weaknesses: {weak}."
 
 
-HABITS: dict[str, tuple[Callable[[str], Any], Callable[[Any], list[str]]]] = {
-    "lowest": (lowest, told_lowest),
-    "audit": (audit, told_audit),
-    "coverage": (coverage, told_coverage),
+HABITS: dict[str, tuple[Callable[[str], Any], Callable[[Any], str]]] = {
+    "lowest": (run_lowest, describe_lowest),
+    "audit": (audit, describe_audit),
+    "coverage": (count_lines, describe_coverage),
 }
 
 
 def is_bad(found: dict[str, Any]) -> bool:
     """Tests that fail, or known weaknesses."""
     return bool(found.get("failures") or found.get("errors") or found.get("weak"))
+
+
+def write_versions() -> None:
+    """Write docs/trust/versions.md from the results in ``out``; a habit without one keeps what was committed."""
+    before = page_path("versions").read_text(encoding="utf-8") if page_path("versions").exists() else ""
+    paragraphs = []
+    for name, (_, describe) in HABITS.items():
+        file = KEPT / f"{name}.json"
+        paragraphs.append(describe(json.loads(file.read_text())) if file.exists() else paragraph_of(name, before))
+    write_page("versions", "`make lowest`, `make audit` and `make coverage`", "\n\n".join(filter(None, paragraphs)))
+
+
+def paragraph_of(name: str, page: str) -> str:
+    """Part of the page that begins with `make NAME`, up to that of the next command."""
+    parts = re.split(r"\n(?=`make )", page)
+    return next((part.strip() for part in parts if part.startswith(f"`make {name}`:")), "")
 
 
 def main() -> None:
@@ -113,12 +125,8 @@ def main() -> None:
     KEPT.mkdir(parents=True, exist_ok=True)
     found = HABITS[given.habit][0](given.python)
     (KEPT / f"{given.habit}.json").write_text(json.dumps(found))
-    paragraphs = []
-    for name, (_, tell) in HABITS.items():
-        if (KEPT / f"{name}.json").exists():
-            paragraphs += [*tell(json.loads((KEPT / f"{name}.json").read_text())), ""]
-    print("\n".join(HABITS[given.habit][1](found)))
-    put(PAGE, "versions", "\n".join(paragraphs).strip())
+    print(HABITS[given.habit][1](found))
+    write_versions()
     sys.exit(is_bad(found))
 
 

@@ -71,19 +71,25 @@ class Mutant:
 def mutants(source: str) -> list[Mutant]:
     """All of them, each once."""
     tree = ast.parse(source)
+    before = ast.unparse(tree)
     found: dict[str, Mutant] = {}
     for place, route in sites(tree):
-        for change in changes(at(tree, route), place):
-            other = copy.deepcopy(tree)
-            try:
-                replace(other, route, change(at(other, route)))
-                text = ast.unparse(ast.fix_missing_locations(other))
-                compile(text, place, "exec")
-            except SyntaxError:
-                continue
-            mutant = Mutant(place, *changed_line(ast.unparse(tree), text), text)
-            found.setdefault(text, mutant)
+        right = at(tree, route)
+        for change in changes(right, place):
+            replace(tree, route, change(copy.deepcopy(right)))
+            text = ast.unparse(tree)
+            replace(tree, route, right)
+            if text not in found and is_valid(text):
+                found[text] = Mutant(place, *changed_line(before, text), text)
     return list(found.values())
+
+
+def is_valid(source: str) -> bool:
+    try:
+        compile(source, "mutant", "exec")
+    except SyntaxError:
+        return False
+    return True
 
 
 def changed_line(before: str, after: str) -> tuple[str, str]:

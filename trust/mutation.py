@@ -2,8 +2,8 @@
 
 Each mutant of a module is loaded in the place of the module, in a process of its own, and the fast tests of that module
 are run; nothing is written to the package. Mutants that no test can tell from the original are in
-``trust/equivalent/MODULE.toml`` with the reason, and count as not killed. What became of a mutant is kept in ``out``,
-and it is not tried again before it or the tests change.
+``trust/equivalent/MODULE.toml`` with the reason, and count as not killed. The verdict on a mutant is kept in
+``out/mutation``, and it is not tried again before it or the tests change; remove that folder to try all again.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ import sys
 import time
 import tomllib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import redirect_stdout
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from trust.mutants import Mutant, mutants
-from trust.table import put, row
+from trust.mutants import mutants
+from trust.pages import ROOT, format_table, write_page
 
-ROOT = Path(__file__).parents[1]
-PAGE, KEPT = ROOT / "docs" / "trust.md", ROOT / "out" / "mutation"
+KEPT = ROOT / "out" / "mutation"
 # The modules with mathematics, and the fast tests that should notice a mistake in each.
 TESTS = {
     "equations.paper": ["tests/equations/test_paper.py"],
@@ -80,7 +80,34 @@ QUIET = [
     "-W",
     "ignore::pytest.PytestAssertRewriteWarning",
 ]
-PASSED, FAILED, INTERRUPTED = 0, 1, 2
+# Mutants are tried at the same time; threads of BLAS in each would only wait for each other.
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+PATIENCE = 5.0  # seconds between two lines about the same module
+COMMAND = "`make mutation`"
+
+
+@cache
+def read_tests(module: str) -> str:
+    """Text of a module's tests as they are when the run begins."""
+    return "".join((ROOT / test).read_text() for test in TESTS[module])
+
+
+class Trial(NamedTuple):
+    """A source to be tested in the place of a module; ``name`` says what is changed in it."""
+
+    module: str
+    name: str
+    source: str
+
+    @property
+    def file(self) -> Path:
+        """File of its verdict, for this source and these tests."""
+        whole = self.source + read_tests(self.module)
+        return KEPT / f"{self.module}-{hashlib.blake2b(whole.encode(), digest_size=12).hexdigest()}.json"
+
+    def read_verdict(self) -> tuple[str, float]:
+        """``survived``, ``killed`` or ``timeout``, and the seconds that took."""
+        return tuple(json.loads(self.file.read_text()))
 
 
 class InPlaceOf(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -90,43 +117,14 @@ class InPlaceOf(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         self.name, self.source = name, source
 
     def find_spec(self, fullname: str, path: Any, target: Any = None) -> Any:
-        """Only the one module."""
         return importlib.util.spec_from_loader(fullname, self) if fullname == self.name else None
 
     def exec_module(self, module: Any) -> None:
-        """Run the other source."""
         exec(compile(self.source, f"<mutant of {self.name}>", "exec"), module.__dict__)
 
 
-def verdict(module: str, status: int) -> str:
-    """``survived``, ``killed`` or ``timeout``: what the end of a child says of its mutant."""
-    if os.WIFSIGNALED(status):
-        return "timeout" if os.WTERMSIG(status) == signal.SIGALRM else "killed"
-    code = os.WEXITSTATUS(status)
-    if code not in (PASSED, FAILED, INTERRUPTED):
-        raise RuntimeError(f"pytest ended with {code} for a mutant of {module}; run its tests: {TESTS[module]}")
-    return "survived" if code == PASSED else "killed"
-
-
-def run_tests(module: str, source: str) -> None:
-    """Run the tests on another source, in a child process that ends here with pytest's exit code."""
-    code = INTERRUPTED
-    try:
-        import pytest
-
-        signal.alarm(SECONDS)
-        resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
-        sys.meta_path.insert(0, InPlaceOf(f"afcm.{module}", source))
-        nothing = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nothing, 1)
-        os.dup2(nothing, 2)
-        code = int(pytest.main([*QUIET, *TESTS[module]]))
-    finally:
-        os._exit(code)
-
-
 def preload() -> None:
-    """What every child needs, except afcm itself."""
+    """Import what every child needs, except afcm itself."""
     import array_api_compat.numpy  # noqa: F401
     import pytest
     import scipy.sparse.csgraph  # noqa: F401
@@ -144,115 +142,188 @@ def preload() -> None:
     assert not loaded, f"{loaded} would be shared by all mutants"
 
 
-def trials(module: str, jobs: int) -> list[tuple[Mutant, str, float]]:
-    """Every mutant of a module, what became of it, and the seconds that took; the original must pass."""
-    source = source_of(module)
-    if tried_sources(module, [source], 1)[0][0] != "survived":
-        raise RuntimeError(f"the tests of afcm.{module} fail without any mutant; repair them first: {TESTS[module]}")
-    found = mutants(source)
-    ends = tried_sources(module, [mutant.source for mutant in found], jobs)
-    return [(mutant, *end) for mutant, end in zip(found, ends, strict=True)]
+def run_tests(trial: Trial) -> None:
+    """Run the tests on another source, in a child process that ends here with pytest's exit code."""
+    code = 1
+    try:
+        import pytest
+
+        signal.alarm(SECONDS)
+        resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
+        sys.meta_path.insert(0, InPlaceOf(f"afcm.{trial.module}", trial.source))
+        nothing = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nothing, 1)
+        os.dup2(nothing, 2)
+        code = int(pytest.main([*QUIET, *TESTS[trial.module]]))
+    finally:
+        os._exit(code)
 
 
-def source_of(module: str) -> str:
-    """The text of a module."""
-    return (ROOT / "src" / "afcm" / f"{module.replace('.', '/')}.py").read_text()
+def verdict_of(status: int) -> str:
+    """Verdict that the end of a child gives: only tests that all pass let a mutant survive."""
+    if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGALRM:
+        return "timeout"
+    return "survived" if status == 0 else "killed"
 
 
-def tried_sources(module: str, sources: Sequence[str], jobs: int) -> list[tuple[str, float]]:
-    """What the tests say of each source, and the seconds that took; up to ``jobs`` run at a time.
-
-    Verdicts are kept on disk for the same source and tests.
-    """
-    files = [kept_file(module, source) for source in sources]
-    waiting = [(file, source) for file, source in zip(files, sources, strict=True) if not file.exists()]
-    running: dict[int, tuple[Path, float]] = {}
-    while waiting or running:
-        while waiting and len(running) < jobs:
-            file, source = waiting.pop()
-            child = os.fork()
-            if child == 0:
-                run_tests(module, source)
-            running[child] = file, time.monotonic()
-        child, status = os.wait()
-        file, started = running.pop(child)
-        file.write_text(json.dumps([verdict(module, status), time.monotonic() - started]))
-    return [tuple(json.loads(file.read_text())) for file in files]  # type: ignore[misc]
-
-
-def kept_file(module: str, source: str) -> Path:
-    """Where the verdict on a source is kept."""
+def run_trials(trials: Iterable[Trial], jobs: int) -> Iterator[Trial]:
+    """Run trials without a verdict, up to ``jobs`` at a time, and write their verdicts; yield each when it is known."""
     KEPT.mkdir(parents=True, exist_ok=True)
-    whole = source + "".join((ROOT / test).read_text() for test in TESTS[module])
-    return KEPT / f"{module}-{hashlib.blake2b(whole.encode(), digest_size=12).hexdigest()}.json"
+    waiting, running = iter(trials), dict[int, tuple[Trial, float]]()
+    while True:
+        while len(running) < jobs and (trial := next(waiting, None)):
+            if trial.file.exists():
+                yield trial
+            elif child := os.fork():
+                running[child] = trial, time.monotonic()
+            else:
+                run_tests(trial)
+        if not running:
+            return
+        child, status = os.wait()
+        trial, started = running.pop(child)
+        draft = trial.file.with_suffix(".part")
+        draft.write_text(json.dumps([verdict_of(status), time.monotonic() - started]))
+        draft.replace(trial.file)
+        yield trial
 
 
-def reasons(module: str) -> dict[str, str]:
-    """Mutants that are no mistakes, and why."""
+def original(module: str) -> Trial:
+    return Trial(module, "", (ROOT / "src" / "afcm" / f"{module.replace('.', '/')}.py").read_text())
+
+
+def check_originals(modules: Sequence[str], jobs: int) -> None:
+    """Stop if the tests of a module fail without any mutant."""
+    print(f"the tests of {len(modules)} modules as they are …", flush=True)
+    done = run_trials([original(module) for module in modules], jobs)
+    broken = sorted({trial.module for trial in done if trial.read_verdict()[0] != "survived"})
+    if broken:
+        listed = "; ".join(f"{module} ({' '.join(TESTS[module])})" for module in broken)
+        raise SystemExit(f"tests fail without any mutant; repair them first: {listed}")
+
+
+def list_trials(module: str) -> list[Trial]:
+    return [Trial(module, mutant.name, mutant.source) for mutant in mutants(original(module).source)]
+
+
+class Mutation:
+    """All mutants of some modules, tried; ``shard`` (number, of how many) leaves the others to other machines."""
+
+    def __init__(self, modules: Sequence[str], shard: tuple[int, int] = (1, 1)) -> None:
+        self.modules, self.shard = modules, shard
+        self.trials: dict[str, list[Trial]] = {}
+
+    def run(self, jobs: int) -> None:
+        """Try all mutants without a verdict, and say how far this is."""
+        check_originals(self.modules, jobs)
+        done, said = Counter[str](), time.monotonic()
+        for trial in run_trials(self._make_trials(), jobs):
+            done[trial.module] += 1
+            total = len(self.trials[trial.module])
+            if done[trial.module] == total or time.monotonic() - said > PATIENCE:
+                said = time.monotonic()
+                finished = sum(done[module] == len(trials) for module, trials in self.trials.items())
+                modules = f"{finished} of {len(self.modules)} modules done"
+                print(f"{trial.module}: {done[trial.module]}/{total} ({modules})", flush=True)
+
+    def _make_trials(self) -> Iterator[Trial]:
+        """Make each module's mutants when their turn comes: that takes seconds, and other mutants run meanwhile."""
+        number, count = self.shard
+        for module in self.modules:
+            self.trials[module] = list_trials(module)[number - 1 :: count]
+            yield from self.trials[module]
+
+    def survivors(self, module: str) -> list[str]:
+        return [trial.name for trial in self.trials[module] if trial.read_verdict()[0] == "survived"]
+
+    def summarize(self) -> str:
+        """Make the table of all modules."""
+        rows = []
+        for module in self.modules:
+            verdicts = [trial.read_verdict() for trial in self.trials[module]]
+            counts = Counter(verdict for verdict, _ in verdicts)
+            killed = counts["killed"] + counts["timeout"]
+            explained = len(set(self.survivors(module)) & set(read_reasons(module)))
+            numbers = [counts.total(), killed, counts["timeout"], explained, counts["survived"] - explained]
+            share = f"{100 * killed / max(counts.total(), 1):.1f} %"
+            seconds = f"{sum(seconds for _, seconds in verdicts):.0f}"
+            rows.append([f"`{module}`", *map(str, numbers), share, seconds])
+        head = [
+            "module",
+            "mutants",
+            "killed",
+            "of these by time",
+            "explained",
+            "not explained",
+            "killed of all",
+            "seconds",
+        ]
+        return format_table(head, rows, numbers=True)
+
+    def list_survivors(self) -> str:
+        """Make the list of mutants that are not killed, by module and reason."""
+        lines = []
+        for module in self.modules:
+            known, groups = read_reasons(module), dict[str, list[str]]()
+            for name in self.survivors(module):
+                groups.setdefault(known.get(name, "not explained yet"), []).append(name)
+            lines += [f"## `{module}`", ""] if groups else []
+            for reason, names in groups.items():
+                lines += [f"**{reason}**", "", *(f"- `{name}`" for name in names), ""]
+        return "\n".join(lines) or "None."
+
+    def complaints(self) -> list[str]:
+        """Survivors without a reason, and reasons without a survivor."""
+        found = []
+        for module in self.modules:
+            alive, known = self.survivors(module), read_reasons(module)
+            found += [f"survived  {module}.{name}" for name in alive if name not in known]
+            gone = sorted(set(known) - set(alive))
+            found += [f"trust/equivalent/{module}.toml lists a mutant that is gone or killed: {name}" for name in gone]
+        return found
+
+
+def read_reasons(module: str) -> dict[str, str]:
+    """Reasons why mutants are not killed, by their names."""
     file = EQUIVALENT / f"{module}.toml"
     entries = tomllib.loads(file.read_text())["equivalent"] if file.exists() else []
     return {name: entry["reason"] for entry in entries for name in entry["mutants"]}
 
 
-def survivors_of(module: str, said: Counter[str], jobs: int) -> tuple[list[str], float]:
-    """Run a module's mutants; the names of those that survive, and the seconds of all."""
-    alive, total = [], 0.0
-    for mutant, end, seconds in trials(module, jobs):
-        said[end] += 1
-        total += seconds
-        if end == "survived":
-            alive.append(mutant.name)
-            print(f"survived  {module}.{mutant.name}", flush=True)
-    return alive, total
+def read_shard(text: str) -> tuple[int, int]:
+    """``2/4`` as (2, 4)."""
+    number, count = map(int, text.split("/"))
+    if not 1 <= number <= count:
+        raise ValueError(text)
+    return number, count
 
 
-def report(modules: Sequence[str], jobs: int) -> tuple[str, int]:
-    """The section of docs/trust.md, and how many survivors have no reason."""
-    rows, lists, unexplained = [], [], 0
-    for module in modules:
-        said, known = Counter[str](), reasons(module)
-        alive, seconds = survivors_of(module, said, jobs)
-        stale = sorted(set(known) - set(alive))
-        if stale:
-            raise SystemExit(f"trust/equivalent/{module}.toml lists mutants that are gone or killed: {stale}")
-        open_ones = [name for name in alive if name not in known]
-        unexplained += len(open_ones)
-        rows.append(counts(module, said, len(alive) - len(open_ones), seconds))
-        lists += [f"- `{module}.{name}`: {known.get(name, 'not explained yet')}" for name in alive]
-    head = ["| module | mutants | killed | of these by time | equivalent | survived | killed of all | seconds |", RULE]
-    return "\n".join([*head, *rows, "", "Not killed, and why:", "", *lists]), unexplained
-
-
-RULE = "|---|---:|---:|---:|---:|---:|---:|---:|"
-
-
-def counts(module: str, said: Counter[str], equivalent: int, seconds: float) -> str:
-    """A line of the table."""
-    killed = said["killed"] + said["timeout"]
-    open_ones = said["survived"] - equivalent
-    share = f"{100 * killed / said.total():.1f} %"
-    cells = [f"`{module}`", said.total(), killed, said["timeout"], equivalent, open_ones, share, f"{seconds:.0f}"]
-    return row([str(cell) for cell in cells])
-
-
-def main() -> None:
-    """``python -m trust.mutation [--only linalg.operator,graph.kernels] [--jobs 2]``."""
+def main() -> int:
+    """``python -m trust.mutation [--only linalg.operator,graph.kernels] [--jobs 2] [--shard 1/4]``."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", help="some modules, with commas between; docs/trust.md is left alone")
+    parser.add_argument("--only", help="some modules, with commas between; docs/trust is left alone")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="mutants tried at a time")
+    parser.add_argument("--shard", type=read_shard, help="1/4: a fourth of the mutants, only their verdicts in out")
     given = parser.parse_args()
     chosen = given.only.split(",") if given.only else list(TESTS)
     unknown = sorted(set(chosen) - set(TESTS))
     if unknown:
         parser.error(f"--only {unknown[0]} is not one of {', '.join(TESTS)}")
     os.chdir(ROOT)
+    os.environ.update(ONE_THREAD)
     preload()
-    text, unexplained = report(chosen, given.jobs)
-    print(text)
+    mutation = Mutation(chosen, given.shard or (1, 1))
+    mutation.run(given.jobs)
+    print(mutation.summarize())
+    if given.shard:
+        return 0
     if not given.only:
-        put(PAGE, "mutation", text)
-    sys.exit(1 if unexplained else 0)
+        write_page("mutation", COMMAND, mutation.summarize())
+        write_page("mutation-survivors", COMMAND, mutation.list_survivors())
+    complaints = mutation.complaints()
+    print(*complaints, sep="\n")
+    return 1 if complaints else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

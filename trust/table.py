@@ -1,18 +1,17 @@
-"""The tables of docs/trust.md, from outcomes."""
+"""The two tables of bad input, from outcomes: a summary of each clusterer, and all cases."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Iterable
-from pathlib import Path
+from collections.abc import Iterable, Sequence
 
 from trust import verdicts
 from trust.cases import Case
+from trust.pages import format_table
 from trust.running import Outcome
 from trust.subjects import Subject
 
-# What the classes of cases are, in the words of the table.
+# Titles of the classes of cases.
 KINDS = {
     "control": "Three clear clusters",
     "scale": "Another unit",
@@ -44,44 +43,69 @@ COLUMNS = (
 )
 
 
-def summary(tried: dict[Subject, tuple[str, list[Outcome]]]) -> str:
-    """One row a clusterer: how often each verdict."""
-    lines = [row(["clusterer", "version", "cases", *(name for name, _ in COLUMNS)]), row(["---"] * (3 + len(COLUMNS)))]
+Tried = dict[Subject, tuple[str, list[Outcome]]]
+Rows = Sequence[Sequence[str]]
+
+
+def summarize(tried: Tried, committed: Rows = ()) -> str:
+    """Count the verdicts, one row a clusterer; one that is not installed keeps its row of the committed table."""
+    head = ["clusterer", "version", "cases", *(name for name, _ in COLUMNS)]
+    before = {cells[0]: cells for cells in committed if len(cells) == len(head)}
+    lines: list[Sequence[str]] = []
     for subject, (version, outcomes) in tried.items():
         counts = Counter(outcome.verdict for outcome in outcomes)
-        cases = len(outcomes) - counts[verdicts.NO_SUCH] - counts[verdicts.NOT_INSTALLED]
         numbers = [str(sum(counts[verdict] for verdict in group)) for _, group in COLUMNS]
-        cells = [str(cases), *numbers] if version else ["not installed", *[""] * len(COLUMNS)]
-        lines.append(row([subject.name, f"{subject.distribution} {version}" if version else "", *cells]))
-    return "\n".join(lines)
+        cases = str(len(outcomes) - counts[verdicts.NO_SUCH])
+        absent = [subject.name, "", verdicts.NOT_INSTALLED, *[""] * len(COLUMNS)]
+        now = [subject.name, f"{subject.distribution} {version}", cases, *numbers]
+        lines.append(now if version else before.get(subject.name, absent))
+    return format_table(head, lines)
 
 
-def details(tried: dict[Subject, tuple[str, list[Outcome]]]) -> str:
-    """One row a case, class by class: ours together, then each peer."""
+def list_cases(tried: Tried, committed: Rows = ()) -> str:
+    """One row a case, class by class: ours together, then each peer.
+
+    The column of a peer that is not installed is that of the committed table.
+    """
     peers = [subject for subject in tried if not subject.ours]
-    lines = [row(["case", "afcm", *(peer.name for peer in peers)]), row(["---"] * (2 + len(peers)))]
+    before = read_cells(committed)
     by_case = {
         subject: {outcome.case.name: outcome for outcome in outcomes} for subject, (_, outcomes) in tried.items()
     }
     cases = [outcome.case for outcome in next(iter(tried.values()))[1]]
+    lines = []
     for kind, title in KINDS.items():
         some = [case for case in cases if case.kind == kind]
         if some:
-            lines.append(row([f"**{title}**", *[""] * (1 + len(peers))]))
+            lines.append([f"**{title}**", *[""] * (1 + len(peers))])
         for case in some:
             ours = [by_case[subject][case.name] for subject in tried if subject.ours]
-            cells = [in_words(by_case[peer][case.name].verdict) for peer in peers]
-            lines.append(row([case.name, together(ours), *cells]))
-    return "\n".join(lines)
+            cells = {peer: in_words(by_case[peer][case.name].verdict) for peer in peers}
+            for peer in missing_peers(tried):
+                cells[peer] = before.get((case.name, peer.name), verdicts.NOT_INSTALLED)
+            lines.append([case.name, together(ours), *cells.values()])
+    return format_table(["case", "afcm", *(peer.name for peer in peers)], lines)
+
+
+def missing_peers(tried: Tried) -> list[Subject]:
+    """Peers without a version: their packages are not installed."""
+    return [subject for subject, (version, _) in tried.items() if not version and not subject.ours]
+
+
+def read_cells(rows: Rows) -> dict[tuple[str, str], str]:
+    """Cells of a table by the names of their row and column."""
+    if not rows:
+        return {}
+    return {(cells[0], name): cell for cells in rows[1:] for name, cell in zip(rows[0], cells, strict=False)}
 
 
 def ours_of(case: Case, outcomes: Iterable[Outcome]) -> str:
-    """The cell of our estimators for a case."""
+    """Cell of our estimators for a case."""
     return together([outcome for outcome in outcomes if outcome.case.name == case.name])
 
 
 def together(outcomes: list[Outcome]) -> str:
-    """``right``, or ``7 right, 3 clear error`` where they differ."""
+    """``right``, or ``7 right, 3 clear error`` if they differ."""
     counts = Counter(in_words(outcome.verdict) for outcome in outcomes if outcome.verdict != verdicts.NO_SUCH)
     if len(counts) <= 1:
         return next(iter(counts), verdicts.NO_SUCH)
@@ -89,20 +113,6 @@ def together(outcomes: list[Outcome]) -> str:
 
 
 def in_words(verdict: str) -> str:
-    """A verdict as the table shows it; what nobody would notice stands out."""
+    """A verdict as the table shows it; silent failures are bold."""
     words = {verdicts.REFUSED: "clear error", verdicts.WARNED: "says so", verdicts.NOISE: "foreign warning"}
     return f"**{verdict}**" if verdict in verdicts.SILENT else words.get(verdict, verdict)
-
-
-def row(cells: list[str]) -> str:
-    """A line of a Markdown table."""
-    return f"| {' | '.join(cell.replace('|', ' ') for cell in cells)} |"
-
-
-def put(path: Path, name: str, text: str) -> None:
-    """Replace what stands between ``<!-- name -->`` and ``<!-- /name -->``."""
-    page = path.read_text()
-    pattern = re.compile(rf"(<!-- {re.escape(name)} -->\n).*?(<!-- /{re.escape(name)} -->)", re.DOTALL)
-    if not pattern.search(page):
-        raise ValueError(f"{path} has no markers <!-- {name} --> and <!-- /{name} -->")
-    path.write_text(pattern.sub(lambda found: f"{found[1]}{text}\n{found[2]}", page))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
-from trust.habits import told_audit
+from trust.habits import describe_audit, paragraph_of
 from trust.lowest import lowest, pins
 from trust.mutants import mutants
 
@@ -25,10 +25,10 @@ def test_every_dependency_has_a_lowest_version():
 
 def test_an_audit_of_nothing_says_so():
     none = {"known": 0, "unknown": 9, "weak": {}, "said": "not reached"}
-    assert "nothing was audited" in told_audit(none)[0]
+    assert "nothing was audited" in describe_audit(none)
     some = {"known": 5, "unknown": 1, "weak": {"a": ["CVE-1"]}, "said": ""}
-    assert "5 installed packages (1 more" in told_audit(some)[0]
-    assert "a (CVE-1)" in told_audit(some)[0]
+    assert "5 installed packages (1 more" in describe_audit(some)
+    assert "a (CVE-1)" in describe_audit(some)
 
 
 def test_mutants_are_small_mistakes():
@@ -38,3 +38,10 @@ def test_mutants_are_small_mistakes():
     assert {"c = a + 1 if b else a", "return min(a, c)", "return max(a)", "return", "pass"} <= found
     assert "def f(a: int, b=False):" in found
     assert len(found) == 10
+
+
+def test_a_command_that_was_not_run_keeps_its_paragraph():
+    page = "Made by …\n\n`make lowest`: 9 tests pass.\n\n`make coverage`: 97 %.\n\n| a | b |\n| --- | --- |\n"
+    assert paragraph_of("lowest", page) == "`make lowest`: 9 tests pass."
+    assert paragraph_of("coverage", page).endswith("| --- | --- |")
+    assert paragraph_of("audit", page) == ""

@@ -1,21 +1,20 @@
-"""The judge of docs/trust.md, and that our column there is what the package does now."""
+"""The judge behind docs/trust.md, and that our column of its tables is what the package does now."""
 
 from __future__ import annotations
 
 import re
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
-from trust import faults, running, table, verdicts
+from trust import faults, pages, running, table, verdicts
+from trust.__main__ import write_inputs
 from trust.cases import Case, all_cases, blobs, truth
 from trust.subjects import SUBJECTS, Fitted, Subject, subject_named
 from trust.worker import tried
 
 from afcm.exceptions import AFCMWarning
 
-PAGE = Path(__file__).parents[2] / "docs" / "trust.md"
 HARD = np.eye(3)[truth()]
 # Cheap classes; the others are only run by `make trust`.
 QUICK = ("control", "dtype", "missing", "not numbers", "not a table", "weights", "new samples")
@@ -109,11 +108,64 @@ def test_a_peer_that_is_not_installed_is_said(monkeypatch):
     version, outcomes = running.run(subject_named("fuzzy-c-means"), all_cases()[:2])
     assert version == ""
     assert {outcome.verdict for outcome in outcomes} == {verdicts.NOT_INSTALLED}
-    assert "not installed" in table.summary({subject_named("fuzzy-c-means"): (version, outcomes)})
+    assert "not installed" in table.summarize({subject_named("fuzzy-c-means"): (version, outcomes)})
+
+
+# ---- the files in docs/trust
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """An empty place for pages."""
+    monkeypatch.setattr(pages, "FOLDER", tmp_path / "trust")
+    return tmp_path / "trust"
+
+
+def outcomes_of(version, verdict):
+    """The outcomes of two cases, both with this verdict."""
+    cases = [case for case in all_cases() if case.name in ("three clear clusters", "one NaN")]
+    return version, [running.Outcome(case, verdict) for case in cases]
+
+
+def test_peers_that_are_not_installed_keep_what_was_committed(folder, capsys):
+    ours, here, gone = map(subject_named, ("AFCM", "scikit-fuzzy", "fuzzy-c-means"))
+    first = {ours: outcomes_of("1", "right"), here: outcomes_of("1", "wrong"), gone: outcomes_of("7", "NaN")}
+    write_inputs(first)
+    assert "kept" not in capsys.readouterr().out
+    again = {ours: outcomes_of("2", "fits"), here: outcomes_of("2", "accepts"), gone: outcomes_of("", "not installed")}
+    write_inputs(again)
+    assert "not installed here, kept as committed: fuzzy-c-means\n" in capsys.readouterr().out
+
+    summary = {cells[0]: cells[1:] for cells in pages.read_rows("summary")}
+    assert summary["AFCM"][0] == "afcm 2"
+    assert summary["fuzzy-c-means"] == ["fuzzy-c-means 7", "2", "0", "0", "0", "0", "0", "0", "2"]
+    cases = {cells[0]: cells[1:] for cells in pages.read_rows("cases")}
+    assert cases["case"] == ["afcm", "scikit-fuzzy", "fuzzy-c-means"]
+    assert cases["one NaN"] == ["fits", "**accepts**", "**NaN**"]
+    first_line = (folder / "cases.md").read_text().splitlines()[0]
+    assert first_line.startswith("Made by `make trust` with Python ")
+    assert "(fuzzy-c-means: not installed there, so kept from an earlier run)" in first_line
+
+
+def test_a_new_case_has_no_cell_to_keep(folder):
+    ours, gone = map(subject_named, ("AFCM", "fuzzy-c-means"))
+    committed = [["case", "afcm", "fuzzy-c-means"], ["one NaN", "clear error", "**NaN**"]]
+    tried = {ours: outcomes_of("1", "right"), gone: outcomes_of("", "not installed")}
+    lines = table.list_cases(tried, committed).splitlines()
+    assert "| one NaN | right | **NaN** |" in lines
+    assert "| three clear clusters | right | not installed |" in lines
+    assert "| fuzzy-c-means |  | not installed |" in table.summarize(tried, pages.read_rows("summary"))
+
+
+def test_pages_name_their_command():
+    written = sorted(pages.FOLDER.glob("*.md"))
+    assert len(written) >= 8
+    for path in written:
+        assert path.read_text().startswith("Made by `make "), path
 
 
 def test_ours_is_what_the_page_says_and_nothing_is_silent():
-    page = {line.split(" | ")[0][2:]: line.split(" | ")[1] for line in PAGE.read_text().splitlines() if " | " in line}
+    page = {cells[0]: cells[1] for cells in pages.read_rows("cases")}
     cases = [case for case in all_cases() if case.kind in QUICK]
     outcomes = [outcome for subject in SUBJECTS if subject.ours for outcome in running.here(subject, cases)]
     bad = [(each.case.name, each.verdict, each.words) for each in outcomes if each.verdict not in (*verdicts.GOOD, "–")]
@@ -124,7 +176,7 @@ def test_ours_is_what_the_page_says_and_nothing_is_silent():
 
 
 def test_the_page_has_no_silent_failure_of_ours():
-    column = [line.split(" | ")[1] for line in PAGE.read_text().splitlines() if line.count(" | ") == 5]
+    column = [cells[1] for cells in pages.read_rows("cases")]
     assert len(column) > 150
     assert not [cell for cell in column if re.search(r"\*\*|hangs|crash|unclear|foreign", cell)]
 
