@@ -27,10 +27,10 @@ peers:  ## Install fuzzy-c-means and soft-clustering beside, for what compares w
 	$(PYTHON) -m venv $(VENV)-peers
 	$(PEERS) -m pip install --quiet --disable-pip-version-check fuzzy-c-means soft-clustering pandas
 
-trust: $(VENV)/.test-stamp  ## Bad input and faults, ours and the peers': the tables of docs/trust.md (about four minutes)
+trust: $(VENV)/.test-stamp  ## Bad input and faults, ours and the peers': tables in docs/trust (about four minutes)
 	$(BIN)/python -m trust $(ARGS)
 
-mutation: $(VENV)/.test-stamp  ## Do the tests notice small mistakes in updates and graph? (some ten minutes the first time)
+mutation: $(VENV)/.test-stamp  ## Do the tests notice small mistakes in the mathematics? (hours on two cores the first time; ARGS="--only graph.kernels" for some)
 	$(BIN)/python -m trust.mutation $(ARGS)
 
 properties: $(VENV)/.test-stamp  ## The promises of every estimator on many more random problems, drawn afresh (about eight minutes)
