@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 
@@ -11,7 +12,8 @@ from trust.habits import describe_audit, paragraph_of
 from trust.lowest import lowest, pins
 from trust.mutants import mutants
 
-PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 
 def test_every_dependency_has_a_lowest_version():
@@ -45,3 +47,13 @@ def test_a_command_that_was_not_run_keeps_its_paragraph():
     assert paragraph_of("lowest", page) == "`make lowest`: 9 tests pass."
     assert paragraph_of("coverage", page).endswith("| --- | --- |")
     assert paragraph_of("audit", page) == ""
+
+
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/trust.md"])
+def test_pages_name_commands_and_files_that_exist(page):
+    text = (ROOT / page).read_text()
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    assert set(re.findall(r"(?:^|`)make ([a-z]+)", text, re.MULTILINE)) <= targets
+    links = [link for link in re.findall(r"\]\(([^)#]+)", text) if "://" not in link]
+    assert links
+    assert not [link for link in links if not (ROOT / page).parent.joinpath(link).exists()]
