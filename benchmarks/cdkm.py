@@ -39,7 +39,7 @@ def row(n_samples, n_features, n_clusters, seed=0):
 def main():
     """Print the table; the first, compiling call is not timed."""
     CDKM(10, random_state=0).fit(np.random.default_rng(0).normal(size=(2_000, 16)))
-    compiled = "Numba" if loops.compiled(loops.hartigan_scalar) is not None else "NumPy"
+    compiled = "Numba" if loops.compile_loop(loops.hartigan_scalar) is not None else "NumPy"
     print(f"CDKM in {compiled}; objective relative to KMeans, below 0 is better")
     print("       n    d    c  KMeans s sweeps    CDKM s sweeps  ratio  objective")
     for setting in SETTINGS:

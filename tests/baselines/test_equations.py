@@ -23,7 +23,7 @@ SIZES = (1e-4, 1e-2, 1.0)
 @given(seeds, st.integers(1, 8), st.sampled_from([1e-3, 1.0, 1e3, 1e9]))
 def test_the_projection_is_the_root_found_by_bisection(seed, c, scale):
     scores = np.random.default_rng(seed).standard_normal((5, c)) * scale
-    for row, projected in zip(scores, equations.simplex_rows(scores), strict=True):
+    for row, projected in zip(scores, equations.project_on_simplex(scores), strict=True):
         root = brentq(lambda t, z=row: np.maximum(z - t, 0).sum() - 1, row.min() - 2, row.max(), xtol=1e-14 * scale)
         np.testing.assert_allclose(projected, np.maximum(row - root, 0), atol=1e-6 * min(scale, 1) + 1e-13 * scale)
 
@@ -33,7 +33,7 @@ def test_the_projection_is_the_root_found_by_bisection(seed, c, scale):
 def test_no_point_of_the_simplex_is_nearer_than_the_projection(seed, c, scale):
     rng = np.random.default_rng(seed)
     scores = rng.standard_normal((6, c)) * scale
-    projected = equations.simplex_rows(scores)
+    projected = equations.project_on_simplex(scores)
     assert (projected >= 0).all()
     np.testing.assert_allclose(projected.sum(axis=1), 1, rtol=1e-12)
     nearest = ((scores - projected) ** 2).sum(axis=1)
@@ -44,8 +44,8 @@ def test_no_point_of_the_simplex_is_nearer_than_the_projection(seed, c, scale):
 
 def test_a_point_of_the_simplex_stays():
     inside = np.random.default_rng(0).dirichlet(np.ones(4), size=10)
-    np.testing.assert_allclose(equations.simplex_rows(inside), inside, atol=1e-15)
-    np.testing.assert_array_equal(equations.simplex_rows(np.eye(4)), np.eye(4))
+    np.testing.assert_allclose(equations.project_on_simplex(inside), inside, atol=1e-15)
+    np.testing.assert_array_equal(equations.project_on_simplex(np.eye(4)), np.eye(4))
 
 
 @quick
@@ -93,7 +93,7 @@ def test_reweighted_centres_never_raise_the_capped_distances(problem, cap):
     centers = points[rng.choice(len(points), memberships.shape[1], replace=False)] + 0.1
 
     def cost(candidate):
-        return float((memberships * equations.capped_distances(cdist(points, candidate), cap)).sum())
+        return float((memberships * equations.cap_distances(cdist(points, candidate), cap)).sum())
 
     weights = equations.reweights(cdist(points, centers), cap)
     moved = equations.reweighted_centers(points, memberships, weights, centers)
@@ -144,7 +144,7 @@ def test_no_nudge_of_patterns_and_centres_beats_the_shrunk_patterns(problem, fid
     for size in SIZES:
         patterns, moved = (array + size * rng.standard_normal(array.shape) for array in (best, centers))
         assert cost(patterns, moved) >= lowest - 1e-10 * (1 + abs(lowest))
-    drawn = equations.drawn_patterns(points, memberships, centers, fidelity)
+    drawn = equations.pull_patterns(points, memberships, centers, fidelity)
     np.testing.assert_allclose(drawn, best, atol=1e-9 * np.abs(points).max())  # the same point, seen with V fixed
 
 

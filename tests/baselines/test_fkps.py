@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
 from afcm.baselines import FKPS
-from afcm.baselines.fkps import FuzzyProblem
+from afcm.baselines.fkps import QuadraticProblem
 from afcm.exceptions import MergedClustersWarning
 from afcm.fitting.loop import run
 from afcm.metrics import clustering_accuracy
@@ -38,7 +38,7 @@ def test_without_shrinking_it_is_fuzzy_k_means_with_quadratic_regularisation():
     X, _ = iris()
     model = FKPS(3, fuzziness=0.1, fidelity=1e10, init="k-means", tol=1e-9, random_state=0).fit(X)
     np.testing.assert_allclose(model.patterns_, X, atol=1e-8)
-    problem = FuzzyProblem(X, 0.1)
+    problem = QuadraticProblem(X, 0.1)
     plain = run(problem, problem.from_memberships(model.memberships_), max_iter=100, tol=1e-9).state
     np.testing.assert_allclose(model.memberships_, plain.memberships, atol=1e-5)
 

@@ -19,9 +19,9 @@ seeds = st.integers(0, 2**32 - 1)
 @pytest.fixture
 def no_numba(monkeypatch):
     monkeypatch.setitem(sys.modules, "numba", None)
-    loops.compiled.cache_clear()
+    loops.compile_loop.cache_clear()
     yield
-    loops.compiled.cache_clear()
+    loops.compile_loop.cache_clear()
 
 
 def hartigan(loop, points, labels, c):
@@ -45,7 +45,7 @@ def test_hartigan_sweeps_agree(seed, c, n):
     points = rng.standard_normal((max(n, c), 3))
     labels = rng.permutation(np.arange(len(points)) % c)
     scalar = hartigan(loops.hartigan_scalar, points, labels, c)
-    np.testing.assert_array_equal(hartigan(loops.hartigan_vectorised, points, labels, c), scalar)
+    np.testing.assert_array_equal(hartigan(loops.hartigan_vectorized, points, labels, c), scalar)
     np.testing.assert_array_equal(np.unique(scalar), np.arange(c))  # no cluster was emptied
 
 
@@ -58,7 +58,7 @@ def test_moments_agree(seed, c, offset):
     (means, again), centers = np.empty((2, c, 3)), equations.cluster_means(points, labels, c)
     scatter = loops.moments_scalar(points, labels, means)
     np.testing.assert_allclose(scatter, equations.hard_scatter(points, labels, centers), rtol=1e-10)
-    assert loops.moments_vectorised(points, labels, again) == pytest.approx(scatter, rel=1e-10)
+    assert loops.moments_vectorized(points, labels, again) == pytest.approx(scatter, rel=1e-10)
     np.testing.assert_allclose(means, centers, rtol=0, atol=1e-10)
     np.testing.assert_array_equal(again, centers)
 
@@ -72,7 +72,7 @@ def test_anchor_sweeps_agree(seed, c):
     labels = rng.permutation(np.arange(20) % c)
     gram = sp.csr_array(rows.T @ rows)
     scalar = anchor_sweep(loops.anchors_scalar, gram, labels, c)
-    np.testing.assert_array_equal(anchor_sweep(loops.anchors_vectorised, gram, labels, c), scalar)
+    np.testing.assert_array_equal(anchor_sweep(loops.anchors_vectorized, gram, labels, c), scalar)
     np.testing.assert_array_equal(np.unique(scalar), np.arange(c))
 
 
@@ -89,7 +89,7 @@ def test_compiled_loops_agree_with_the_python_they_come_from():
     ):
         after = sweep(loop, *arguments)
         assert (after != arguments[1]).any()
-        np.testing.assert_array_equal(sweep(loops.compiled(loop), *arguments), after)
+        np.testing.assert_array_equal(sweep(loops.compile_loop(loop), *arguments), after)
 
 
 def test_whole_fits_agree_with_and_without_numba(request, monkeypatch):
@@ -105,9 +105,9 @@ def test_whole_fits_agree_with_and_without_numba(request, monkeypatch):
 
 @pytest.mark.usefixtures("no_numba")
 def test_numba_is_not_needed():
-    assert loops.compiled(loops.hartigan_scalar) is None
-    assert loops.fastest(loops.hartigan_scalar, loops.hartigan_vectorised, 10**9) is loops.hartigan_vectorised
+    assert loops.compile_loop(loops.hartigan_scalar) is None
+    assert loops.choose_loop(loops.hartigan_scalar, loops.hartigan_vectorized, 10**9) is loops.hartigan_vectorized
 
 
 def test_little_work_is_not_worth_compiling():
-    assert loops.fastest(loops.hartigan_scalar, loops.hartigan_vectorised, 100) is loops.hartigan_vectorised
+    assert loops.choose_loop(loops.hartigan_scalar, loops.hartigan_vectorized, 100) is loops.hartigan_vectorized

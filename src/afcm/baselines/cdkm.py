@@ -18,7 +18,7 @@ from afcm.fitting import starts
 
 @dataclass(frozen=True)
 class HardState:
-    """Labels and what follows from them, and whether any is new."""
+    """Labels, their means and objective, and whether a label changed in the last sweep."""
 
     labels: Integers
     centers: Floats
@@ -28,7 +28,7 @@ class HardState:
 
     @cached_property
     def memberships(self) -> Floats:
-        """One 1 in each row."""
+        """Hard memberships: one 1 in each row."""
         return starts.one_hot(self.labels, self.centers.shape[0])
 
 
@@ -43,23 +43,22 @@ class HardProblem:
         """Every sample once, in order: to the cluster that lowers the objective most, if any does."""
         labels, centers = state.labels.copy(), state.centers.copy()
         sizes = np.bincount(labels, minlength=self.n_clusters)
-        moves = self.fastest(loops.hartigan_scalar, loops.hartigan_vectorised)
-        moves(self.points, labels, centers, sizes)
+        move = self._choose_loop(loops.hartigan_scalar, loops.hartigan_vectorized)
+        move(self.points, labels, centers, sizes)
         return replace(self.at(labels), change=float(np.any(labels != state.labels)))
 
     def at(self, labels: Integers) -> HardState:
-        """Means and objective from scratch, so that rounding does not add up over the sweeps."""
+        """The state of these labels, computed from scratch so that rounding does not add up over the sweeps."""
         centers = np.empty((self.n_clusters, self.points.shape[1]))
-        moments = self.fastest(loops.moments_scalar, loops.moments_vectorised)
+        moments = self._choose_loop(loops.moments_scalar, loops.moments_vectorized)
         return HardState(labels, centers, moments(self.points, labels, centers))
 
-    def fastest(self, scalar: Any, vectorised: Any) -> Any:
-        """The loop in machine code or NumPy, by what there is to do in a sweep."""
-        return loops.fastest(scalar, vectorised, self.points.size * self.n_clusters)
+    def _choose_loop(self, scalar: Any, vectorized: Any) -> Any:
+        return loops.choose_loop(scalar, vectorized, self.points.size * self.n_clusters)
 
 
 class CDKM(Baseline):
-    """k-means by coordinate descent: samples change cluster one at a time, and the centres follow at once.
+    """k-means by coordinate descent: samples change cluster one at a time, and the centers follow at once.
 
     The result is a local optimum for every single move (Hartigan's), a stricter one than Lloyd's algorithm finds.
 
@@ -67,8 +66,8 @@ class CDKM(Baseline):
     ----------
     n_clusters : int, default=8
     init : {"random", "k-means++"} or array, default="random"
-        ``"random"``: random labels, the authors'. ``"k-means++"``: the nearest of seeded centres. An array holds labels
-        (n_samples,), memberships (n_samples × n_clusters) or centres (n_clusters × n_features), no cluster empty.
+        ``"random"``: random labels, the authors'. ``"k-means++"``: the nearest of seeded centers. An array holds labels
+        (n_samples,), memberships (n_samples × n_clusters) or centers (n_clusters × n_features), no cluster empty.
     n_init : int, default=1
         Runs; the one with the lowest objective is kept.
     max_iter : int, default=300
@@ -85,7 +84,7 @@ class CDKM(Baseline):
         One 1 in each row.
     cluster_centers_ : array (n_clusters, n_features)
     objective_ : float
-        Sum of squared distances to the centres.
+        Sum of squared distances to the centers.
     history_ : dict of arrays
     n_iter_, converged_, crispness_, membership_state_, n_features_in_, feature_names_in_
 
@@ -130,29 +129,29 @@ class CDKM(Baseline):
     def _start(self, problem: HardProblem, random: np.random.RandomState) -> HardState:
         X, n_clusters = problem.points, self.n_clusters
         if not isinstance(self.init, str):
-            return problem.at(given_labels(self.init, X, n_clusters))
+            return problem.at(labels_from_init(self.init, X, n_clusters))
         if validation.check_choice("init", self.init, ("random", "k-means++")) == "random":
             return problem.at(random_labels(X.shape[0], n_clusters, random))
-        labels = nearest(X, starts.seed_centers(X, n_clusters, None, random))
-        return problem.at(without_empty(labels, n_clusters, random))
+        labels = nearest_centers(X, starts.seed_centers(X, n_clusters, None, random))
+        return problem.at(fill_empty_clusters(labels, n_clusters, random))
 
     def predict_proba(self, X: Any) -> Any:
-        """1 for the nearest centre, n×c."""
-        return starts.one_hot(nearest(self._validated_new(X), self.cluster_centers_), self.n_clusters)
+        """Hard memberships of new samples, n×c: 1 for the nearest center."""
+        return starts.one_hot(nearest_centers(self._validated_new(X), self.cluster_centers_), self.n_clusters)
 
 
-def nearest(points: Floats, centers: Floats) -> Integers:
-    """Each row's nearest centre."""
+def nearest_centers(points: Floats, centers: Floats) -> Integers:
+    """For each row the number of its nearest center."""
     return np.asarray(paper.squared_distances(points, centers).argmin(axis=1), dtype=np.intp)
 
 
 def random_labels(n_samples: int, n_clusters: int, random: np.random.RandomState) -> Integers:
     """Uniform labels, no cluster empty."""
-    return without_empty(random.randint(n_clusters, size=n_samples).astype(np.intp), n_clusters, random)
+    return fill_empty_clusters(random.randint(n_clusters, size=n_samples).astype(np.intp), n_clusters, random)
 
 
-def without_empty(labels: Integers, n_clusters: int, random: np.random.RandomState) -> Integers:
-    """The labels, or where a cluster is empty, with one random sample in each first."""
+def fill_empty_clusters(labels: Integers, n_clusters: int, random: np.random.RandomState) -> Integers:
+    """The labels; if any cluster is empty, one random sample goes to each cluster."""
     if np.bincount(labels, minlength=n_clusters).all():
         return labels
     filled = labels.copy()
@@ -160,22 +159,22 @@ def without_empty(labels: Integers, n_clusters: int, random: np.random.RandomSta
     return filled
 
 
-def given_labels(init: Any, points: Floats, n_clusters: int) -> Integers:
-    """Labels from an array of labels, memberships or centres; an empty cluster is refused."""
+def labels_from_init(init: Any, points: Floats, n_clusters: int) -> Integers:
+    """Labels from an array of labels, memberships or centers; an empty cluster is refused."""
     array = validation.number_array("init", init)
     if array.ndim == 1:
-        labels = checked_labels(array, points.shape[0], n_clusters)
+        labels = check_labels(array, points.shape[0], n_clusters)
     else:
         kind, array = validation.check_init_array(init, points.shape[0], n_clusters, points.shape[1])
-        labels = np.argmax(array, axis=1) if kind == "memberships" else nearest(points, array)
+        labels = np.argmax(array, axis=1) if kind == "memberships" else nearest_centers(points, array)
     empty = np.flatnonzero(np.bincount(labels, minlength=n_clusters) == 0)
     if empty.size:
         raise ValueError(f"init leaves cluster {empty[0]} of {n_clusters} empty; give each cluster a sample")
     return labels
 
 
-def checked_labels(array: Any, n_rows: int, n_clusters: int) -> Integers:
-    """Integers from 0 to c − 1, one for each row."""
+def check_labels(array: Any, n_rows: int, n_clusters: int) -> Integers:
+    """The labels of ``init``, if they are integers from 0 to c − 1, one for each row."""
     if array.shape != (n_rows,):
         raise ValueError(f"init has shape {array.shape}; give {n_rows} labels")
     if not np.issubdtype(array.dtype, np.integer) or array.min() < 0 or array.max() >= n_clusters:

@@ -1,7 +1,7 @@
-"""The rivals, one pure function per equation (arrays in, arrays out).
+"""The equations of the methods that AFCM is compared with, one pure function each (arrays in, arrays out).
 
-Where an equation is also the paper's it is in `afcm.equations.paper` and used from there: centres, squared distances and the
-graph of the memberships U B Uᵀ. ``fuzziness`` is g, ``cap`` τ, ``fidelity`` b of the publications; samples are rows.
+Equations that are also the paper's are in `afcm.equations.paper`: centers, squared distances and the graph of the
+memberships U B Uᵀ. ``fuzziness`` is g, ``cap`` τ, ``fidelity`` b of the publications; samples are rows.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from scipy.linalg import eigh, solve
 from afcm._typing import Floats, Integers
 from afcm.equations import paper
 
-# A re-weighting divides by at least this distance: a centre may sit on a sample.
+# A re-weighting divides by at least this distance: a center may sit on a sample.
 MIN_DISTANCE = 1e-12
 # A label changes only if that is better by this share, so that rounding cannot make it cycle.
 TIE = 1e-12
@@ -24,7 +24,7 @@ BLOCK_ROWS = 1024
 # --- memberships under g‖U‖² (RSFKM, FKPS) ---
 
 
-def simplex_rows(scores: Floats) -> Floats:
+def project_on_simplex(scores: Floats) -> Floats:
     """The point of the probability simplex nearest to each row: ``max(z − θ, 0)`` with θ such that it sums to 1."""
     shifted = scores - scores.max(axis=1, keepdims=True)  # the projection does not see a shift
     falling = -np.sort(-shifted, axis=1)
@@ -37,7 +37,7 @@ def quadratic_memberships(costs: Floats, fuzziness: float) -> Floats:
     """``argmin Σ_j u_ij h_ij + g ‖u_i‖²`` on the simplex: row i is the projection of ``−h_i / (2g)``."""
     above_best = costs - costs.min(axis=1, keepdims=True)
     with np.errstate(over="ignore"):  # g → 0: infinitely far, and the membership is 0
-        return simplex_rows(above_best / (-2 * fuzziness))
+        return project_on_simplex(above_best / (-2 * fuzziness))
 
 
 def quadratic_objective(costs: Floats, memberships: Floats, fuzziness: float) -> float:
@@ -48,7 +48,7 @@ def quadratic_objective(costs: Floats, memberships: Floats, fuzziness: float) ->
 # --- RSFKM ---
 
 
-def capped_distances(distances: Floats, cap: float) -> Floats:
+def cap_distances(distances: Floats, cap: float) -> Floats:
     """``min(d_ij, τ)``: beyond τ a sample pulls no harder."""
     return np.minimum(distances, cap)
 
@@ -69,7 +69,7 @@ def reweighted_centers(points: Floats, memberships: Floats, reweights: Floats, c
 # --- FKPS ---
 
 
-def smoothed(points: Floats, factor: Floats, fidelity: float) -> Floats:
+def smooth(points: Floats, factor: Floats, fidelity: float) -> Floats:
     """``(M + bI)⁻¹ X`` with ``M = I − G Gᵀ`` and ``factor`` G (n×c), by Woodbury: O(n d c + c³), not O(n³)."""
     inner = (1 + fidelity) * np.eye(factor.shape[1]) - factor.T @ factor
     return (points + factor @ solve(inner, factor.T @ points, assume_a="pos")) / (1 + fidelity)
@@ -77,23 +77,23 @@ def smoothed(points: Floats, factor: Floats, fidelity: float) -> Floats:
 
 def shrunk_patterns(points: Floats, factor: Floats, fidelity: float) -> Floats:
     """``F = b (M + bI)⁻¹ X``, the minimiser of ``tr(Fᵀ M F) + b ‖X − F‖²``."""
-    return fidelity * smoothed(points, factor, fidelity)
+    return fidelity * smooth(points, factor, fidelity)
 
 
-def drawn_patterns(points: Floats, memberships: Floats, centers: Floats, fidelity: float) -> Floats:
-    """``f_i = (Σ_j u_ij v_j + b x_i) / (1 + b)``: the same with the centres held fixed."""
+def pull_patterns(points: Floats, memberships: Floats, centers: Floats, fidelity: float) -> Floats:
+    """``f_i = (Σ_j u_ij v_j + b x_i) / (1 + b)``, the patterns of samples among fixed centers."""
     return (memberships @ centers + fidelity * points) / (1 + fidelity)
 
 
-def undrawn_samples(patterns: Floats, memberships: Floats, centers: Floats, fidelity: float) -> Floats:
-    """``x_i = f_i + (f_i − Σ_j u_ij v_j) / b``: the samples whose `drawn_patterns` these are."""
+def recover_samples(patterns: Floats, memberships: Floats, centers: Floats, fidelity: float) -> Floats:
+    """``x_i = f_i + (f_i − Σ_j u_ij v_j) / b``, the inverse of `pull_patterns`."""
     return patterns + (patterns - memberships @ centers) / fidelity
 
 
 def discriminant_directions(points: Floats, factor: Floats, fidelity: float, n_directions: int) -> Floats:
-    """W (d×r), ``Wᵀ Xᵀ X W = I``: the leading generalised eigenvectors of ``Xᵀ (M + bI)⁻¹ X`` and ``Xᵀ X``."""
+    """W (d×r), ``Wᵀ Xᵀ X W = I``: the leading generalized eigenvectors of ``Xᵀ (M + bI)⁻¹ X`` and ``Xᵀ X``."""
     d = points.shape[1]
-    between = points.T @ smoothed(points, factor, fidelity)
+    between = points.T @ smooth(points, factor, fidelity)
     symmetric = (between + between.T) / 2
     return eigh(symmetric, points.T @ points, subset_by_index=[d - n_directions, d - 1])[1][:, ::-1]
 
@@ -102,7 +102,7 @@ def discriminant_directions(points: Floats, factor: Floats, fidelity: float, n_d
 
 
 def cluster_means(points: Floats, labels: Integers, n_clusters: int) -> Floats:
-    """``m_k``, the mean of the samples with label k: `updates.centers` for hard memberships in O(n d), not O(n d c)."""
+    """``m_k``, the mean of the samples with label k: `paper.centers` for hard memberships in O(n d), not O(n d c)."""
     ones, offsets = np.ones(labels.size), np.arange(labels.size + 1)
     indicator = sp.csr_array((ones, labels, offsets), shape=(labels.size, n_clusters))
     return (indicator.T @ points) / np.bincount(labels, minlength=n_clusters)[:, None]
@@ -118,7 +118,7 @@ def hard_scatter(points: Floats, labels: Integers, centers: Floats) -> float:
 def move_costs(squared: Floats, sizes: Integers, labels: Integers) -> Floats:
     """Hartigan's rule: ``n_k/(n_k+1) d²_ik`` for joining k, ``n_p/(n_p−1) d²_ip`` for staying in p.
 
-    Their difference is what a move changes of the k-means objective. A sample alone in its cluster stays for nothing.
+    Their difference is the change of the k-means objective. A sample alone in its cluster stays at cost 0.
     """
     rows = np.arange(labels.size)
     costs = squared * (sizes / (sizes + 1))
@@ -141,7 +141,7 @@ def cheapest_moves(costs: Floats, labels: Integers) -> Integers:
 
 
 def move_losses(squares: Floats, links: Floats, weights: Floats, sizes: Integers, labels: Integers) -> Floats:
-    """Minus what anchor i adds to ``Σ_k √t_k`` in each cluster: ``√t_k − √(t_k + 2 P_ik + G_ii)``.
+    """Minus the gain of ``Σ_k √t_k`` when anchor i joins each cluster: ``√t_k − √(t_k + 2 P_ik + G_ii)``.
 
     ``squares`` is t, ``links`` P = G Q, ``weights`` the diagonal of G. In its own cluster p: ``√(t_p − 2 P_ip + G_ii)
     − √t_p``, and an anchor alone in its cluster stays at any price.

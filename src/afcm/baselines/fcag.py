@@ -12,14 +12,14 @@ import scipy.sparse as sp
 from afcm._typing import Floats, Integers
 from afcm.baselines import equations, loops
 from afcm.baselines.base import Baseline
-from afcm.baselines.cdkm import checked_labels, random_labels
+from afcm.baselines.cdkm import check_labels, random_labels
 from afcm.estimators import validation
 from afcm.fitting import starts
 from afcm.fitting.loop import Result
 from afcm.graph.anchors.learning import METHODS
 from afcm.graph.anchors.weights import anchor_weights
 
-# Neighbours among the anchors by default, at most a quarter of them: a sparser graph of few anchors leaves the sweeps
+# Neighbors among the anchors by default, at most a quarter of them: a sparser graph of few anchors leaves the sweeps
 # in poor optima, a denser one says little.
 DEFAULT_NEIGHBORS, NEIGHBOR_SHARE = 10, 4
 
@@ -52,14 +52,14 @@ class AnchorProblem:
         """Every anchor once, in order: to the cluster that raises the sum most, if any does."""
         labels, links, squares = state.labels.copy(), state.links.copy(), state.squares.copy()
         sizes = np.bincount(labels, minlength=self.n_clusters)
-        loop = loops.fastest(loops.anchors_scalar, loops.anchors_vectorised, labels.size * self.n_clusters * 10)
+        loop = loops.choose_loop(loops.anchors_scalar, loops.anchors_vectorized, labels.size * self.n_clusters * 10)
         matrix = self.gram
         gram = loops.Gram(matrix.indptr, matrix.indices, matrix.data, matrix.diagonal())
         loop(gram, links, squares, sizes, labels)
         return self.at(labels)
 
     def at(self, labels: Integers) -> AnchorState:
-        """All that follows from labels."""
+        """The state of these labels of the anchors."""
         indicator = starts.one_hot(labels, self.n_clusters)
         links = self.gram @ indicator
         return AnchorState(labels, indicator, links, equations.cluster_squares(links, indicator))
@@ -179,7 +179,7 @@ class FCAG(Baseline):
     def _start(self, problem: AnchorProblem, random: np.random.RandomState) -> AnchorState:
         n_anchors, n_clusters = problem.anchors.shape[0], self.n_clusters
         if not isinstance(self.init, str):
-            return problem.at(checked_labels(validation.number_array("init", self.init), n_anchors, n_clusters))
+            return problem.at(check_labels(validation.number_array("init", self.init), n_anchors, n_clusters))
         if validation.check_choice("init", self.init, ("random", "k-means")) == "random":
             return problem.at(random_labels(n_anchors, n_clusters, random))
         return problem.at(starts.k_means(problem.anchors, n_clusters, None, random))
@@ -191,13 +191,13 @@ class FCAG(Baseline):
 
     def predict_proba(self, X: Any) -> Any:
         """Memberships of new samples: their own weights on the anchors, B Q, n×c; rows sum to 1."""
-        return self._rows(X) @ starts.one_hot(self.anchor_labels_, self.n_clusters)
+        return self._anchor_weights(X) @ starts.one_hot(self.anchor_labels_, self.n_clusters)
 
     def transform(self, X: Any) -> Any:
         """Weights on the anchors, B, n×m."""
-        return self._rows(X).toarray()
+        return self._anchor_weights(X).toarray()
 
-    def _rows(self, X: Any) -> Any:
+    def _anchor_weights(self, X: Any) -> Any:
         return anchor_weights(self._validated_new(X), self.anchors_, self._n_neighbors)
 
     @property

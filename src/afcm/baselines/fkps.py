@@ -18,17 +18,17 @@ from afcm.fitting import starts
 from afcm.fitting.loop import Result, run
 from afcm.neighbors.search import find_neighbors
 
-# The authors': sweeps of memberships and centres between two shrinkages, and the (relative) decrease that ends them.
+# As published: sweeps of memberships and centers between two shrinkages, and the (relative) decrease that ends them.
 INNER_SWEEPS, INNER_TOL = 50, 1e-2
-# Sweeps that place new samples: patterns and memberships for fixed centres.
+# Sweeps that place new samples: patterns and memberships for fixed centers.
 PLACING_SWEEPS = 200
-# Directions with less than this share of the largest spread are none.
+# Directions with less than this share of the largest spread are left out.
 RANK_TOL = 1e-10
 
 
 @dataclass(frozen=True)
-class FuzzyState:
-    """Centres and the memberships that are best for them."""
+class QuadraticState:
+    """Centers and the memberships that are best for them."""
 
     centers: Floats
     memberships: Floats
@@ -37,26 +37,26 @@ class FuzzyState:
 
 
 @dataclass(frozen=True)
-class FuzzyProblem:
-    """``Σ_ij u_ij ‖f_i − v_j‖² + g ‖U‖²``: fuzzy k-means with quadratic regularisation (Miyamoto, Umayahara)."""
+class QuadraticProblem:
+    """``Σ_ij u_ij ‖f_i − v_j‖² + g ‖U‖²``: fuzzy k-means with quadratic regularization (Miyamoto, Umayahara)."""
 
     points: Floats
     fuzziness: float
 
-    def sweep(self, state: FuzzyState) -> FuzzyState:
+    def sweep(self, state: QuadraticState) -> QuadraticState:
         """V, then U."""
         return self.from_memberships(state.memberships)
 
-    def from_memberships(self, memberships: Floats) -> FuzzyState:
-        """The best centres for these memberships, then the best memberships for those."""
+    def from_memberships(self, memberships: Floats) -> QuadraticState:
+        """The best centers for these memberships, then the best memberships for those."""
         return self.at(paper.centers(self.points, memberships))
 
-    def at(self, centers: Floats) -> FuzzyState:
-        """The best memberships for these centres."""
+    def at(self, centers: Floats) -> QuadraticState:
+        """The best memberships for these centers."""
         costs = paper.squared_distances(self.points, centers)
         memberships = equations.quadratic_memberships(costs, self.fuzziness)
         objective = equations.quadratic_objective(costs, memberships, self.fuzziness)
-        return FuzzyState(centers, memberships, 0.5 / self.fuzziness, objective)
+        return QuadraticState(centers, memberships, 0.5 / self.fuzziness, objective)
 
 
 @dataclass(frozen=True)
@@ -85,9 +85,9 @@ class ShrunkProblem:
         factor = paper.membership_factor(state.memberships)
         directions, points = self.project(factor)
         patterns = equations.shrunk_patterns(points, factor, self.fidelity)
-        fuzzy = FuzzyProblem(patterns, self.fuzziness)
-        start = fuzzy.from_memberships(state.memberships)
-        found = run(fuzzy, start, max_iter=INNER_SWEEPS, tol=INNER_TOL).state
+        inner = QuadraticProblem(patterns, self.fuzziness)
+        start = inner.from_memberships(state.memberships)
+        found = run(inner, start, max_iter=INNER_SWEEPS, tol=INNER_TOL).state
         objective = found.objective + self.fidelity * float(np.sum((points - patterns) ** 2))
         return ShrunkState(found.memberships, found.precision, objective, found.centers, patterns, directions)
 
@@ -99,13 +99,13 @@ class ShrunkProblem:
         return directions, self.points @ directions
 
     def from_memberships(self, memberships: Floats) -> ShrunkState:
-        """The start: all else is computed before it is used."""
+        """The state that a run starts with: the first sweep computes the rest."""
         return ShrunkState(memberships, 0.5 / self.fuzziness)
 
 
 @dataclass(frozen=True)
 class PlacingProblem:
-    """New samples among fixed centres: ``Σ_j u_ij ‖f_i − v_j‖² + g ‖u_i‖² + b ‖x_i − f_i‖²`` over u_i and f_i."""
+    """New samples among fixed centers: ``Σ_j u_ij ‖f_i − v_j‖² + g ‖u_i‖² + b ‖x_i − f_i‖²`` over u_i and f_i."""
 
     points: Floats
     centers: Floats
@@ -114,19 +114,19 @@ class PlacingProblem:
 
     def sweep(self, state: ShrunkState) -> ShrunkState:
         """F, then U."""
-        return self.at(equations.drawn_patterns(self.points, state.memberships, self.centers, self.fidelity))
+        return self.at(equations.pull_patterns(self.points, state.memberships, self.centers, self.fidelity))
 
     def at(self, patterns: Floats) -> ShrunkState:
         """The best memberships for these patterns."""
-        fuzzy = FuzzyProblem(patterns, self.fuzziness).at(self.centers)
-        objective = fuzzy.objective + self.fidelity * float(np.sum((self.points - patterns) ** 2))
-        return ShrunkState(fuzzy.memberships, fuzzy.precision, objective, self.centers, patterns)
+        found = QuadraticProblem(patterns, self.fuzziness).at(self.centers)
+        objective = found.objective + self.fidelity * float(np.sum((self.points - patterns) ** 2))
+        return ShrunkState(found.memberships, found.precision, objective, self.centers, patterns)
 
 
 class FKPS(Baseline):
     """Fuzzy k-means on shrunk patterns: each sample may move towards its clusters, at a price.
 
-    Lowers ``Σ_ij u_ij ‖f_i − v_j‖² + g ‖U‖² + b ‖X − F‖²`` over memberships, centres and patterns F.
+    Lowers ``Σ_ij u_ij ‖f_i − v_j‖² + g ‖U‖² + b ‖X − F‖²`` over memberships, centers and patterns F.
 
     Parameters
     ----------
@@ -134,17 +134,17 @@ class FKPS(Baseline):
     fuzziness : float, default=0.1
         g. Its unit is that of squared distances: towards 0 the memberships become hard, towards infinity 1/c.
     fidelity : float, default=1.0
-        b. Towards infinity F = X and the patterns do not shrink; towards 0 they fall onto the centres.
+        b. Towards infinity F = X and the patterns do not shrink; towards 0 they fall onto the centers.
     projection : int or None, default=None
-        None is the base model. r: the projected model, ``‖X W − F‖`` with ``Wᵀ XᵀX W = I``, r columns; X is centred
+        None is the base model. r: the projected model, ``‖X W − F‖`` with ``Wᵀ XᵀX W = I``, r columns; X is centered
         first (the constant direction would win, and says nothing) and directions without spread are left out.
     init : {"random", "k-means"} or array, default="random"
-        ``"random"``: random memberships, the authors'. An array holds memberships (n_samples × n_clusters) or centres
+        ``"random"``: random memberships, as published. An array holds memberships (n_samples × n_clusters) or centers
         (n_clusters × n_features).
     n_init : int, default=1
         Runs; the one with the lowest objective is kept.
     max_iter : int, default=100
-        Shrinkages; between two of them memberships and centres are updated up to 50 times.
+        Shrinkages; between two of them memberships and centers are updated up to 50 times.
     tol : float, default=1e-6
         A run stops when no membership changes by more than ``tol``, or the objective by no more than ``tol``/100 of it.
     random_state : int, RandomState or None, default=None
@@ -167,7 +167,7 @@ class FKPS(Baseline):
 
     Notes
     -----
-    The publication places no new samples. Here their pattern and memberships lower the same objective with the centres
+    The publication places no new samples. Here their pattern and memberships lower the same objective with the centers
     held fixed, from the memberships of the nearest fitted sample: the objective of one sample has several minima, and
     a fitted sample stays in its own.
 
@@ -226,9 +226,9 @@ class FKPS(Baseline):
                     f"projection={self.projection} must be at most {self._axes.shape[1]}, the number of directions in "
                     "which X varies; use fewer, or None"
                 )
-        return ShrunkProblem(self._reduced(X), float(self.fuzziness), float(self.fidelity), self.projection)
+        return ShrunkProblem(self._reduce(X), float(self.fuzziness), float(self.fidelity), self.projection)
 
-    def _reduced(self, X: Any) -> Any:
+    def _reduce(self, X: Any) -> Any:
         return X if self._axes is None else (X - self._mean) @ self._axes
 
     def _start(self, problem: ShrunkProblem, random: np.random.RandomState) -> ShrunkState:
@@ -236,7 +236,7 @@ class FKPS(Baseline):
         if not isinstance(self.init, str):
             kind, array = validation.check_init_array(self.init, X.shape[0], n_clusters, self.n_features_in_)
             if kind == "centers":
-                array = FuzzyProblem(X, problem.fuzziness).at(self._reduced(array)).memberships
+                array = QuadraticProblem(X, problem.fuzziness).at(self._reduce(array)).memberships
             return problem.from_memberships(array)
         if validation.check_choice("init", self.init, ("random", "k-means")) == "random":
             return problem.from_memberships(starts.draw_memberships(X.shape[0], n_clusters, random))
@@ -249,21 +249,21 @@ class FKPS(Baseline):
 
     def predict_proba(self, X: Any) -> Any:
         """Memberships of new samples in the fitted clusters, n×c; rows sum to 1."""
-        return self._placed(X).memberships
+        return self._place(X).memberships
 
     def transform(self, X: Any) -> Any:
-        """Distances of the samples' patterns to the centres, n×c."""
-        return np.sqrt(paper.squared_distances(self._placed(X).patterns, self.cluster_centers_))
+        """Distances of the samples' patterns to the centers, n×c."""
+        return np.sqrt(paper.squared_distances(self._place(X).patterns, self.cluster_centers_))
 
-    def _placed(self, X: Any) -> ShrunkState:
+    def _place(self, X: Any) -> ShrunkState:
         points = self._validated_new(X)
         if self.directions_ is not None:
             points = (points - self._mean) @ self.directions_
         centers, fidelity = self.cluster_centers_, float(self.fidelity)
-        fitted = equations.undrawn_samples(self.patterns_, self.memberships_, centers, fidelity)
+        fitted = equations.recover_samples(self.patterns_, self.memberships_, centers, fidelity)
         start = self.memberships_[find_neighbors(fitted, 1, points).indices[:, 0]]
         problem = PlacingProblem(points, centers, float(self.fuzziness), fidelity)
-        patterns = equations.drawn_patterns(points, start, centers, fidelity)
+        patterns = equations.pull_patterns(points, start, centers, fidelity)
         return run(problem, problem.at(patterns), max_iter=PLACING_SWEEPS, tol=0.0).state
 
     def _merged_advice(self) -> str:
@@ -273,7 +273,7 @@ class FKPS(Baseline):
         )
 
 
-def principal_axes(centred: Floats) -> Floats:
+def principal_axes(centered: Floats) -> Floats:
     """Orthonormal directions (d×rank) in which the samples vary."""
-    _, spread, axes = svd(centred, full_matrices=False)
+    _, spread, axes = svd(centered, full_matrices=False)
     return axes[spread > RANK_TOL * max(spread[0], np.finfo(float).tiny)].T

@@ -1,7 +1,7 @@
-"""Coordinate descent, sample after sample: for Numba and for NumPy, with the same labels.
+"""Coordinate descent, sample after sample: loops for Numba and for NumPy that give the same labels.
 
-The scalar loops are compiled where Numba is installed and there is enough to do; the vectorised ones use the
-equations and look for the next sample that moves. All change their last arguments in place.
+The scalar loops are compiled where Numba is installed and there is enough to do; the vectorized ones use the
+equations and search for the next sample that moves. All change their last arguments in place.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ Loop = TypeVar("Loop", bound=Callable[..., Any])
 
 # Fewer elementary steps a sweep than this are done before Numba is imported.
 WORTH_COMPILING = 200_000
-# Samples looked at together by the vectorised sweep.
+# Samples that the vectorized sweep compares at once.
 BLOCK_ROWS = 256
 
 
-def fastest(scalar: Loop, vectorised: Loop, n_steps: int) -> Loop:
-    """The compiled loop if there is Numba and work for it, else the vectorised one."""
-    loop = compiled(scalar) if n_steps >= WORTH_COMPILING else None
-    return vectorised if loop is None else loop
+def choose_loop(scalar: Loop, vectorized: Loop, n_steps: int) -> Loop:
+    """The compiled loop if Numba is installed and there is enough to do, else the vectorized one."""
+    loop = compile_loop(scalar) if n_steps >= WORTH_COMPILING else None
+    return vectorized if loop is None else loop
 
 
 @functools.cache
-def compiled(loop: Callable[..., Any]) -> Any:
+def compile_loop(loop: Callable[..., Any]) -> Any:
     """The loop as machine code; None without Numba."""
     if not usable("numba", "fast"):
         return None
@@ -68,8 +68,8 @@ def hartigan_scalar(points: Floats, labels: Integers, centers: Floats, sizes: In
             labels[i] = target
 
 
-def hartigan_vectorised(points: Floats, labels: Integers, centers: Floats, sizes: Integers) -> None:
-    """The same in blocks of rows: find the first that moves, move it, measure its two clusters again, go on."""
+def hartigan_vectorized(points: Floats, labels: Integers, centers: Floats, sizes: Integers) -> None:
+    """`hartigan_scalar` in blocks of rows: find the first that moves, move it, measure its two clusters again."""
     for start in range(0, points.shape[0], BLOCK_ROWS):
         block, tags = points[start : start + BLOCK_ROWS], labels[start : start + BLOCK_ROWS]
         squared = difference_squares(block, centers)
@@ -105,8 +105,8 @@ def moments_scalar(points: Floats, labels: Integers, centers: Floats) -> float:
     return scatter
 
 
-def moments_vectorised(points: Floats, labels: Integers, centers: Floats) -> float:
-    """The same by the equations."""
+def moments_vectorized(points: Floats, labels: Integers, centers: Floats) -> float:
+    """`moments_scalar` by the equations."""
     centers[:] = equations.cluster_means(points, labels, centers.shape[0])
     return equations.hard_scatter(points, labels, centers)
 
@@ -149,8 +149,8 @@ def anchors_scalar(gram: Gram, links: Floats, squares: Floats, sizes: Integers, 
             labels[i] = target
 
 
-def anchors_vectorised(gram: Gram, links: Floats, squares: Floats, sizes: Integers, labels: Integers) -> None:
-    """The same, one anchor and all its clusters at a time."""
+def anchors_vectorized(gram: Gram, links: Floats, squares: Floats, sizes: Integers, labels: Integers) -> None:
+    """`anchors_scalar` with all clusters of an anchor at once."""
     for i in range(labels.size):
         here, own, weight = slice(i, i + 1), labels[i], gram.weights[i]
         losses = equations.move_losses(squares, links[here], gram.weights[here], sizes, labels[here])

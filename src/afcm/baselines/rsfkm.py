@@ -18,13 +18,13 @@ from afcm.fitting.loop import Step, memberships_still, share_still
 
 
 def both_still(step: Step, tol: float) -> bool:
-    """Memberships by ``tol`` and J by ``tol``/100 of itself: the centres creep on when the memberships are hard."""
+    """Memberships by ``tol`` and J by ``tol``/100 of itself: the centers creep on when the memberships are hard."""
     return memberships_still(step, tol) and share_still(step, tol)
 
 
 @dataclass(frozen=True)
 class RobustState:
-    """Centres, the memberships that are best for them, and the weights of the next centres."""
+    """Centers, the memberships that are best for them, and the weights of the next centers."""
 
     centers: Floats
     memberships: Floats
@@ -48,17 +48,17 @@ class RobustProblem:
         return self.at(centers)
 
     def at(self, centers: Floats, reweights: Floats | None = None) -> RobustState:
-        """S and U for these centres."""
+        """S and U for these centers."""
         distances = fuzzy_c_means.distances(self.points, centers)
         reweights = equations.reweights(distances, self.cap) if reweights is None else reweights
-        capped = equations.capped_distances(distances, self.cap)
+        capped = equations.cap_distances(distances, self.cap)
         costs = reweights * distances**2 if self.literal else capped
         memberships = equations.quadratic_memberships(costs, self.fuzziness)
         objective = equations.quadratic_objective(capped, memberships, self.fuzziness)
         return RobustState(centers, memberships, reweights, 0.5 / self.fuzziness, objective)
 
     def from_centers(self, centers: Floats) -> RobustState:
-        """The start; the published scheme begins with S = 1."""
+        """The state that a run starts with; the published scheme begins with S = 1."""
         ones = np.ones((self.points.shape[0], centers.shape[0]))
         return self.at(centers, ones if self.literal else None)
 
@@ -66,7 +66,7 @@ class RobustProblem:
 class RSFKM(Baseline):
     """Robust and sparse fuzzy k-means: distances not squared, capped at τ, and memberships that can be 0.
 
-    Lowers ``Σ_ij u_ij min(‖x_i − v_j‖, τ) + g ‖U‖²`` over memberships and centres.
+    Lowers ``Σ_ij u_ij min(‖x_i − v_j‖, τ) + g ‖U‖²`` over memberships and centers.
 
     Parameters
     ----------
@@ -74,13 +74,13 @@ class RSFKM(Baseline):
     fuzziness : float, default=0.2
         g. Its unit is that of distances: towards 0 the memberships become hard, towards infinity 1/c.
     tau : float, default=inf
-        τ, the distance beyond which a sample no longer pulls at a centre.
+        τ, the distance beyond which a sample no longer pulls at a center.
     literal : bool, default=False
         The published scheme. Its memberships see half the distance (so that its g is half of ours), and nothing beyond
-        τ: outliers then prefer far clusters and the objective may rise. By default memberships minimise the
+        τ: outliers then prefer far clusters and the objective may rise. By default memberships minimize the
         objective itself, which never rises.
     init : {"k-means", "k-means++"} or array, default="k-means"
-        An array holds centres (n_clusters × n_features) or memberships (n_samples × n_clusters).
+        An array holds centers (n_clusters × n_features) or memberships (n_samples × n_clusters).
     n_init : int, default=1
         Runs; the one with the lowest objective is kept.
     max_iter : int, default=300

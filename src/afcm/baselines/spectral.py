@@ -18,7 +18,7 @@ from afcm.estimators.plain import PlainAFCM
 from afcm.estimators.tables import validated
 from afcm.exceptions import AFCMWarning, NotConvergedWarning
 from afcm.fitting import starts
-from afcm.graph.affinity import Graph, neighbor_graph
+from afcm.graph.affinity import neighbor_graph
 from afcm.graph.duplicates import distinct
 from afcm.graph.kernels import KERNELS
 from afcm.graph.prepared import PreparedGraph
@@ -29,16 +29,16 @@ ANGLE_TOL = 1e-6
 
 
 class SpectralBaseline(ClusterMixin, BaseEstimator):
-    """Spectral clustering in the paper's conventions: what AFCM does without learning the embedding.
+    """Spectral clustering in the paper's conventions: AFCM without learning the embedding.
 
-    The c smallest eigenvectors of the normalised Laplacian of a nearest-neighbour graph (the constant one kept,
+    The c smallest eigenvectors of the normalized Laplacian of a nearest-neighbor graph (the constant one kept,
     duplicates not merged, ``W ← (W + Wᵀ)/2``), then clusters of their rows.
 
     Parameters
     ----------
     n_clusters : int, default=8
     n_neighbors : int, default=5
-        Neighbours of each sample in the graph, itself not counted.
+        Neighbors of each sample in the graph, itself not counted.
     kernel : {"gaussian", "adaptive", "local", "binary"}, default="gaussian"
     bandwidth : float, default=2.0
         σ of the Gaussian kernel (the paper's value, for min-max scaled data).
@@ -118,13 +118,20 @@ class SpectralBaseline(ClusterMixin, BaseEstimator):
         y : ignored
         """
         self._check_parameters()
-        X = self._validated(X)
-        graph = self._graph(X)
-        nodes = distinct(X, merge=False)
-        return self.fit_prepared(PreparedGraph(X, nodes, X, None, graph, graph))
+        X = self._validate(X)
+        k = int(self.n_neighbors)
+        found = find_neighbors(X, min(k + 1, X.shape[0] - 1))
+        graph = neighbor_graph(found, k, kernel=self.kernel, bandwidth=float(self.bandwidth))
+        return self.fit_prepared(PreparedGraph(X, distinct(X, merge=False), X, None, graph, graph))
 
     def fit_prepared(self, prepared: PreparedGraph) -> Self:
-        """The same on a graph that is there already (`AFCM.prepare`); its masses count in the clusters."""
+        """Embed and cluster the samples of a graph from `AFCM.prepare`; its masses count in the clusters.
+
+        Parameters
+        ----------
+        prepared : PreparedGraph
+            Without samples of weight 0, which the graph does not hold: they are refused.
+        """
         self._check_parameters()
         inverse = prepared.nodes.inverse
         if not isinstance(inverse, slice) and (inverse < 0).any():
@@ -148,7 +155,7 @@ class SpectralBaseline(ClusterMixin, BaseEstimator):
         validation.check_real("bandwidth", self.bandwidth, positive=True)
         validation.check_choice("assign", self.assign, ("kmeans", "plain"))
 
-    def _validated(self, X: Any) -> Any:
+    def _validate(self, X: Any) -> Any:
         X = validated(self, X, accept_sparse="csr", dtype=DTYPES, ensure_min_samples=2)
         n = X.shape[0]
         different = distinct(X)
@@ -156,23 +163,16 @@ class SpectralBaseline(ClusterMixin, BaseEstimator):
         if self.n_neighbors >= n:
             raise ValueError(f"n_neighbors={self.n_neighbors} must be below n_samples={n}; use at most {n - 1}")
         validation.check_span(X)
-        self._warn_of_islands(1 if different.masses is None else int(different.masses.max()))
-        return X
-
-    def _warn_of_islands(self, n_copies: int) -> None:
+        n_copies = 1 if different.masses is None else int(different.masses.max())
         if n_copies > self.n_neighbors:
             warnings.warn(
                 f"SpectralBaseline: a sample is there {n_copies} times, more than n_neighbors={self.n_neighbors}: its "
                 "copies have no other neighbours and cut the graph into islands; remove duplicates, use more "
                 "n_neighbors, or AFCM, which merges them",
                 AFCMWarning,
-                stacklevel=4,
+                stacklevel=3,
             )
-
-    def _graph(self, X: Any) -> Graph:
-        k = int(self.n_neighbors)
-        found = find_neighbors(X, min(k + 1, X.shape[0] - 1))
-        return neighbor_graph(found, k, kernel=self.kernel, bandwidth=float(self.bandwidth))
+        return X
 
     def _embedding(self, prepared: PreparedGraph) -> Floats:
         n_clusters, masses = self.n_clusters, prepared.graph.masses
