@@ -11,7 +11,7 @@ import numpy as np
 from sklearn import datasets as sk_datasets
 
 from afcm.datasets import DatasetNotFound, load_dataset
-from afcm.datasets.scaling import minmax
+from afcm.datasets.loaders import scale_to_unit
 from afcm.graph.prepared import PreparedGraph
 from afcm.metrics import adjusted_rand, clustering_accuracy, normalized_mutual_info
 
@@ -55,7 +55,7 @@ def standardised(X: Any) -> Any:
     return (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
 
 
-SCALINGS = {"min-max": minmax, "raw": np.asarray, "standardised": standardised}
+SCALINGS = {"min-max": scale_to_unit, "raw": np.asarray, "standardised": standardised}
 
 
 def side() -> Iterator[Problem]:

@@ -1,4 +1,4 @@
-"""`make demo`: k-means, PlainAFCM and AFCM on the paper's two toys and on Iris: a table, a picture, a page."""
+"""`make demo`: k-means, PlainAFCM and AFCM on the paper's two toys and on Iris, as a table, a picture and a page."""
 
 from __future__ import annotations
 
@@ -25,8 +25,6 @@ from afcm.plots.layout import project_embedding
 
 
 class Case(NamedTuple):
-    """A data set of the demo."""
-
     name: str
     X: Any
     y: Any
@@ -34,8 +32,6 @@ class Case(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A line of the table."""
-
     data: str
     method: str
     accuracy: float
@@ -52,8 +48,7 @@ METHODS: dict[str, Callable[[int], Any]] = {
 }
 
 
-def cases() -> list[Case]:
-    """Spirals 2×500, rings 3×300, Iris (min-max)."""
+def make_cases() -> list[Case]:
     iris, species = load_iris(return_X_y=True)
     return [
         Case("spirals", *make_spirals(random_state=0), 2),
@@ -62,8 +57,7 @@ def cases() -> list[Case]:
     ]
 
 
-def fitted(case: Case, method: str) -> tuple[Any, Row]:
-    """One model and its line."""
+def fit_method(case: Case, method: str) -> tuple[Any, Row]:
     model = METHODS[method](case.n_clusters)
     began = time.perf_counter()
     with warnings.catch_warnings():
@@ -75,8 +69,7 @@ def fitted(case: Case, method: str) -> tuple[Any, Row]:
     return model, Row(case.name, method, accuracy, nmi, adjusted_rand(case.y, labels), state, seconds)
 
 
-def table(rows: list[Row]) -> str:
-    """Plain text, one line a row."""
+def format_table(rows: list[Row]) -> str:
     head = f"{'data':<9}{'method':<11}{'ACC':>7}{'NMI':>8}{'ARI':>8}   {'memberships':<13}{'seconds':>8}"
     lines = [
         f"{row.data:<9}{row.method:<11}{100 * row.accuracy:>7.2f}{100 * row.nmi:>8.2f}{100 * row.ari:>8.2f}   "
@@ -86,35 +79,35 @@ def table(rows: list[Row]) -> str:
     return "\n".join([head, "-" * len(head), *lines])
 
 
-def scatter(axes: Any, points: Any, model: Any, title: str) -> None:
-    """Points coloured by label, membership as opacity."""
+def draw_points(axes: Any, points: Any, model: Any, title: str) -> None:
+    """Draw points colored by label, with the membership as opacity."""
     colors = to_rgb(cluster_colors(model.n_clusters))[model.labels_]
     rgba = np.column_stack([colors, opacity(model.memberships_)])
     axes.scatter(points[:, 0], points[:, 1], c=rgba, s=7, linewidths=0)
     axes.set_title(title, fontsize=10)
-    axes.set_xticks([])
-    axes.set_yticks([])
+    axes.set(xticks=[], yticks=[])
+    axes.set_aspect("equal", adjustable="datalim")
 
 
-def draw(cases: list[Case], models: dict[tuple[str, str], Any], path: Path) -> None:
-    """The paper's second figure: each toy by PlainAFCM, by AFCM, and in AFCM's embedding."""
+def draw_figure(cases: list[Case], models: dict[tuple[str, str], Any], path: Path) -> None:
+    """Draw the paper's second figure: each toy by PlainAFCM, by AFCM, and in AFCM's embedding."""
     from matplotlib.figure import Figure
 
     toys = [case for case in cases if case.X.shape[1] == 2]
     figure = Figure(figsize=(10, 3.4 * len(toys)), layout="constrained")
     for line, case in zip(figure.subplots(len(toys), 3), toys, strict=True):
         plain, full = models[case.name, "PlainAFCM"], models[case.name, "AFCM"]
-        scatter(line[0], case.X, plain, f"{case.name}: PlainAFCM")
-        scatter(line[1], case.X, full, f"{case.name}: AFCM")
+        draw_points(line[0], case.X, plain, f"{case.name}: PlainAFCM")
+        draw_points(line[1], case.X, full, f"{case.name}: AFCM")
         wobble = np.random.default_rng(0).normal(scale=0.02 * np.ptp(full.embedding_), size=(len(case.X), 2))
-        scatter(line[2], project_embedding(full.embedding_) + wobble, full, f"{case.name}: AFCM's embedding (jittered)")
-        for axes in line:
-            axes.set_aspect("equal", adjustable="datalim")
+        draw_points(
+            line[2], project_embedding(full.embedding_) + wobble, full, f"{case.name}: AFCM's embedding (jittered)"
+        )
     figure.savefig(path, dpi=120)
 
 
 def write_page(model: Any, path: Path) -> None:
-    """The report page of AFCM on Iris, in centimetres."""
+    """Write the report page of AFCM on Iris, with features in centimeters."""
     from afcm.report import Findings, write_report
 
     iris = load_iris()
@@ -133,21 +126,21 @@ def write_page(model: Any, path: Path) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Fit, print, draw."""
+    """Fit and print; write the picture and the page to the folder of ``--out``."""
     parser = argparse.ArgumentParser(prog="python -m afcm.demo", description=__doc__)
     parser.add_argument(
         "--out", type=Path, default=Path("out"), help="folder for demo.png and report.html (default: out)"
     )
     out = parser.parse_args(arguments).out
     out.mkdir(parents=True, exist_ok=True)
-    chosen, models, rows = cases(), {}, []
-    steps = [(case, method) for case in chosen for method in METHODS]
+    cases, models, rows = make_cases(), {}, []
+    steps = [(case, method) for case in cases for method in METHODS]
     for number, (case, method) in enumerate(steps, start=1):
         print(f"[{number}/{len(steps)}] {method} on {case.name} …", file=sys.stderr, flush=True)
-        models[case.name, method], row = fitted(case, method)
+        models[case.name, method], row = fit_method(case, method)
         rows.append(row)
-    print(table(rows))
-    draw(chosen, models, out / "demo.png")
+    print(format_table(rows))
+    draw_figure(cases, models, out / "demo.png")
     write_page(models["iris", "AFCM"], out / "report.html")
     print(
         f"\nACC, NMI and ARI against the known classes, in percent. Picture: {out / 'demo.png'}; "

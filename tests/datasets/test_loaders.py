@@ -9,8 +9,8 @@ from hypothesis.extra import numpy as arrays
 from sklearn.datasets import load_iris
 
 from afcm.datasets import DatasetCorrupt, DatasetNotFound, downloads, load_dataset
-from afcm.datasets.folders import cache_folder
-from afcm.datasets.scaling import minmax
+from afcm.datasets.folders import find_cache_folder
+from afcm.datasets.loaders import scale_to_unit
 from tests.datasets.openml_site import no_network, site
 
 OPENML = "sklearn.datasets._openml.urlopen"
@@ -41,7 +41,7 @@ def test_iris_needs_no_folder_and_no_network(monkeypatch):
 
 @given(arrays.arrays(float, arrays.array_shapes(min_dims=2, max_dims=2), elements=st.floats(-1e9, 1e9)))
 def test_minmax_fills_the_unit_interval_and_keeps_the_order(X):
-    scaled = minmax(X)
+    scaled = scale_to_unit(X)
     constant = np.ptp(X, axis=0) == 0
     assert (scaled.min(axis=0) == 0).all()
     np.testing.assert_array_equal(scaled.max(axis=0), np.where(constant, 0.0, 1.0))
@@ -52,7 +52,7 @@ def test_minmax_fills_the_unit_interval_and_keeps_the_order(X):
 def test_scaling_is_off_unless_asked_for():
     raw, scaled = load_dataset("iris"), load_dataset("iris", scale="minmax")
     assert raw.X.max() > 1
-    np.testing.assert_array_equal(scaled.X, minmax(raw.X))
+    np.testing.assert_array_equal(scaled.X, scale_to_unit(raw.X))
     with pytest.raises(ValueError, match="scale='standard' is unknown; use \"minmax\", or None"):
         load_dataset("iris", scale="standard")
 
@@ -83,7 +83,7 @@ def test_the_argument_comes_before_the_variable_before_the_cache(tmp_path, cache
 def test_the_cache_is_where_the_platform_wants_it(monkeypatch, platform, variable, place):
     monkeypatch.setattr("sys.platform", platform)
     monkeypatch.setenv(variable, "")
-    assert cache_folder() == Path(place).expanduser()
+    assert find_cache_folder() == Path(place).expanduser()
 
 
 def test_a_wrong_file_is_refused_rather_than_passed_over(tmp_path):

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from afcm.datasets import Dataset, dataset_info, list_datasets, load_dataset
-from afcm.datasets.registry import _plain
+from afcm.datasets.registry import _normalize_name
 
 NAMES = [info.name for info in list_datasets()]
 PAPER_TABLE = {
@@ -43,7 +43,7 @@ def test_every_line_is_complete(info):
 
 
 def test_no_two_sets_share_a_name():
-    names = [_plain(name) for info in list_datasets() for name in (info.name, *info.aliases)]
+    names = [_normalize_name(name) for info in list_datasets() for name in (info.name, *info.aliases)]
     assert len(set(names)) == len(names)
 
 

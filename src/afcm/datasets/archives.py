@@ -1,4 +1,4 @@
-"""Reading and writing archives, trusting nothing in them before it is checked.
+"""Read and write archives of data sets, trusting nothing in them before it is checked.
 
 The file is read once, within a size limit, and the same bytes are checksummed and then parsed. The zip's
 member names and declared sizes are checked before anything is unpacked, every array's header before the
@@ -25,15 +25,7 @@ from afcm.datasets.records import Archive, DatasetInfo, Samples, as_samples
 HEADER_BYTES = 4096  # room for an .npy header or a zip entry
 ITEM_BYTES = 8  # no array needs more than a float64 per value
 HEADER_READERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
-UNREADABLE = (
-    ValueError,
-    EOFError,
-    RuntimeError,
-    SyntaxError,
-    tokenize.TokenError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
+UNREADABLE = (ValueError, EOFError, RuntimeError, SyntaxError, tokenize.TokenError, zipfile.BadZipFile, zlib.error)
 
 Shape = tuple[int | None, ...]  # None: any length
 

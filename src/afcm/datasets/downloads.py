@@ -1,4 +1,4 @@
-"""Sets that scikit-learn can fetch from openml.org, kept in the cache folder afterwards."""
+"""Download data sets from openml.org by scikit-learn, and keep them in the cache folder."""
 
 import warnings
 from http.client import HTTPException
@@ -23,21 +23,14 @@ def fetch(info: DatasetInfo) -> Samples:
     with warnings.catch_warnings():
         # A retry is no news; if it fails as well, the error says so.
         warnings.filterwarnings("ignore", message="A network error occurred", category=UserWarning)
-        bunch = fetch_openml(
-            name=name,
-            version=version,
-            as_frame=False,
-            parser="liac-arff",
-            cache=False,
-            n_retries=1,
-            delay=0.5,
-        )
+        more = {"parser": "liac-arff", "cache": False, "n_retries": 1, "delay": 0.5}
+        bunch = fetch_openml(name=name, version=version, as_frame=False, **more)
     points = np.asarray(bunch.data, dtype=np.float64)
     unknown = np.isnan(points)
     return as_samples(np.where(unknown, 0.0, points), bunch.target, np.argwhere(unknown), info)
 
 
-def keep(path: Path, samples: Samples) -> None:
+def keep_download(path: Path, samples: Samples) -> None:
     """Write a download to `path`; a folder that cannot be written to costs a warning, not the data."""
     try:
         write_archive(path, samples)

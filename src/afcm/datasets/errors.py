@@ -1,4 +1,4 @@
-"""What can go wrong between a data set's name and its samples."""
+"""The errors of loading a data set."""
 
 
 class DatasetNotFound(FileNotFoundError):

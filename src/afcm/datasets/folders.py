@@ -1,4 +1,4 @@
-"""Where data sets are looked for, and where downloads are kept."""
+"""The folders in which data sets are looked for and downloads are kept."""
 
 import os
 import sys
@@ -7,21 +7,18 @@ from pathlib import Path
 FOLDER_VARIABLE = "AFCM_DATA"
 
 
-def cache_folder() -> Path:
-    """Folder for downloads, where the platform keeps such things: ``~/.cache/afcm`` on Linux."""
-    roots = {
-        "darwin": "~/Library/Caches",
-        "win32": os.environ.get("LOCALAPPDATA") or "~/AppData/Local",
-    }
+def find_cache_folder() -> Path:
+    """Return the folder for downloads, where the platform keeps such things: ``~/.cache/afcm`` on Linux."""
+    roots = {"darwin": "~/Library/Caches", "win32": os.environ.get("LOCALAPPDATA") or "~/AppData/Local"}
     root = roots.get(sys.platform, os.environ.get("XDG_CACHE_HOME") or "~/.cache")
     return Path(root).expanduser() / "afcm"
 
 
-def search_folders(folder: str | os.PathLike[str] | None) -> dict[str, Path]:
-    """Folders to look in, first match wins, each under the setting it came from."""
+def list_folders(folder: str | os.PathLike[str] | None) -> dict[str, Path]:
+    """Return the folders to look in, in their order, each under the setting it came from."""
     settings = {
         "folder": folder,
         FOLDER_VARIABLE: os.environ.get(FOLDER_VARIABLE) or None,
-        "cache": cache_folder(),
+        "cache": find_cache_folder(),
     }
     return {setting: Path(value).expanduser() for setting, value in settings.items() if value is not None}

@@ -1,4 +1,4 @@
-"""From a name to samples: a folder's archive, scikit-learn, or a download."""
+"""Load a data set by name from an archive in a folder, from scikit-learn, or by a download."""
 
 import os
 from pathlib import Path
@@ -6,13 +6,13 @@ from typing import Literal
 
 import numpy as np
 
+from afcm._typing import Floats
 from afcm.datasets import downloads
 from afcm.datasets.archives import read_archive
 from afcm.datasets.errors import DatasetNotFound
-from afcm.datasets.folders import FOLDER_VARIABLE, cache_folder, search_folders
-from afcm.datasets.records import Archive, Dataset, DatasetInfo, Samples, as_samples
+from afcm.datasets.folders import FOLDER_VARIABLE, find_cache_folder, list_folders
+from afcm.datasets.records import Dataset, DatasetInfo, Samples, as_samples
 from afcm.datasets.registry import dataset_info
-from afcm.datasets.scaling import minmax
 
 
 def load_dataset(
@@ -58,8 +58,8 @@ def load_dataset(
     Notes
     -----
     "breast" has the nine features. The paper's table says 699×10, which is the same file with the patient
-    number as a feature: load that as "breast-id". An identifier says nothing about the tumour, k-means makes
-    the same errors with and without it, and with it the neighbour graph of 5 neighbours falls apart.
+    number as a feature: load that as "breast-id". An identifier says nothing about the tumor, k-means makes
+    the same errors with and without it, and with it the neighbor graph of 5 neighbors falls apart.
     The 16 unknown values are 0 in both, and listed in ``missing``.
 
     Examples
@@ -74,12 +74,19 @@ def load_dataset(
     info = dataset_info(name)
     if scale not in (None, "minmax"):
         raise ValueError(f'scale={scale!r} is unknown; use "minmax", or None for the values as they are')
-    samples = _iris(info) if info.archive is None else _read_or_download(info, folder, download, verify)
-    X = minmax(samples.X) if scale == "minmax" else samples.X
+    samples = _load_iris(info) if info.archive is None else _read_or_download(info, folder, download, verify)
+    X = scale_to_unit(samples.X) if scale == "minmax" else samples.X
     return Dataset(X, samples.y, info.name, info.n_clusters, info, samples.missing)
 
 
-def _iris(info: DatasetInfo) -> Samples:
+def scale_to_unit(X: Floats) -> Floats:
+    """Map every column to [0, 1], as the paper does; a constant column becomes 0."""
+    low, span = X.min(axis=0), np.ptp(X, axis=0)
+    scaled: Floats = (X - low) / np.where(span > 0, span, 1.0)
+    return scaled
+
+
+def _load_iris(info: DatasetInfo) -> Samples:
     from sklearn.datasets import load_iris
 
     X, y = load_iris(return_X_y=True)
@@ -89,27 +96,23 @@ def _iris(info: DatasetInfo) -> Samples:
 def _read_or_download(
     info: DatasetInfo, folder: str | os.PathLike[str] | None, download: bool, verify: bool
 ) -> Samples:
-    folders = search_folders(folder)
+    folders = list_folders(folder)
     for archive in filter(None, (info.archive, info.downloaded_copy)):
-        path = _first_file(archive, folders)
-        if path is not None:
-            return read_archive(path, archive, info, verify=verify)
+        for path in (folder / archive.file for folder in folders.values()):
+            if path.is_file():
+                return read_archive(path, archive, info, verify=verify)
+    missing = _describe_search(info, folders, download)
     if info.downloaded_copy is None or not download:
-        raise DatasetNotFound(_not_found(info, folders, download))
+        raise DatasetNotFound(missing)
     try:
         samples = downloads.fetch(info)
     except downloads.DOWNLOAD_ERRORS as error:
-        raise DatasetNotFound(f"{_not_found(info, folders, download)}\nThe download failed: {error}") from error
-    downloads.keep(cache_folder() / info.downloaded_copy.file, samples)
+        raise DatasetNotFound(f"{missing}\nThe download failed: {error}") from error
+    downloads.keep_download(find_cache_folder() / info.downloaded_copy.file, samples)
     return samples
 
 
-def _first_file(archive: Archive, folders: dict[str, Path]) -> Path | None:
-    paths = (folder / archive.file for folder in folders.values())
-    return next((path for path in paths if path.is_file()), None)
-
-
-def _not_found(info: DatasetInfo, folders: dict[str, Path], download: bool) -> str:
+def _describe_search(info: DatasetInfo, folders: dict[str, Path], download: bool) -> str:
     file = info.archive.file if info.archive else ""
     looked = "\n".join(f"  {path} ({setting})" for setting, path in folders.items())
     hint = "" if download or info.openml is None else ", or pass download=True"

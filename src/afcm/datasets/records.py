@@ -1,4 +1,4 @@
-"""What is known about a data set before it is read, and what reading it gives."""
+"""The records of a data set: its archive, its line in the registry, its samples."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from afcm._typing import Floats, Integers
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Archive:
     """A NumPy ``.npz`` file with the arrays ``X`` and ``y``.
 
@@ -48,17 +48,17 @@ class DatasetInfo:
     paper_shape : tuple of int
         Samples and dimensions in the paper's table; it differs from `shape` where `notes` say why.
     source : str
-        Where the data can be had.
+        Address of the data.
     license : str
         Short note on the terms; the source's own terms decide.
     notes : str
-        What to know before comparing numbers.
+        Differences to keep in mind when comparing numbers.
     aliases : tuple of str
         Other accepted names.
     archive : Archive or None
         The file to bring; None for a set that comes with scikit-learn.
     openml : tuple (name, version) or None
-        Where on openml.org it can be downloaded.
+        Data set of openml.org to download it from.
     """
 
     name: str
@@ -129,16 +129,15 @@ def as_samples(points: Any, labels: Any, missing: Any, info: DatasetInfo) -> Sam
     X = np.ascontiguousarray(points, dtype=np.float64)
     classes, y = np.unique(labels, return_inverse=True)
     unknown = np.asarray(missing, dtype=np.int64).reshape(-1, 2)
-    _same("the shape of X", X.shape, info.shape)
-    _same("the shape of y", y.shape, (info.n_samples,))
-    _same("the number of classes in y", len(classes), info.n_clusters)
+    for fact, found, expected in (
+        ("the shape of X", X.shape, info.shape),
+        ("the shape of y", y.shape, (info.n_samples,)),
+        ("the number of classes in y", len(classes), info.n_clusters),
+    ):
+        if found != expected:
+            raise ValueError(f"{fact} is {found}, expected {expected}")
     if not np.isfinite(X).all():
         raise ValueError("X holds NaN or infinite values")
     if ((unknown < 0) | (unknown >= info.shape)).any():
         raise ValueError(f"missing points outside the shape {info.shape}")
     return Samples(X, y.astype(np.int64), unknown)
-
-
-def _same(what: str, found: object, expected: object) -> None:
-    if found != expected:
-        raise ValueError(f"{what} is {found}, expected {expected}")

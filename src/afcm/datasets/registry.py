@@ -1,6 +1,7 @@
-"""The paper's ten data sets: where they come from, what they look like, what to know about them."""
+"""The registry of the paper's ten data sets: source, size, terms, and notes for comparing numbers."""
 
 import difflib
+from dataclasses import replace
 
 from afcm.datasets.records import Archive, DatasetInfo
 
@@ -11,6 +12,7 @@ STAND_IN = (
     "Stand-in: the paper's samples and labels, but 32×32 images that went through JPEG instead of its 64×64. "
     "Do not compare numbers with the paper's as if they were the same data."
 )
+BREAST = Archive("breast.npz", "acef3f7e17698f083c2af925842139e908e517c36496ea9e3b27144c6924ca78", extras=("missing",))
 BREAST_UNKNOWN = "16 values of feature 'bare nuclei' are unknown: 0 here, listed in `missing`."
 
 DATASETS = (
@@ -37,12 +39,7 @@ DATASETS = (
         notes="Without the patient number, which the paper's 10 dimensions seem to include: see breast-id. "
         "The download (OpenML breast-w) has no such column either. " + BREAST_UNKNOWN,
         aliases=("breast-w", "wisconsin"),
-        archive=Archive(
-            file="breast.npz",
-            sha256="acef3f7e17698f083c2af925842139e908e517c36496ea9e3b27144c6924ca78",
-            skip_columns=1,
-            extras=("missing",),
-        ),
+        archive=replace(BREAST, skip_columns=1),
         openml=("breast-w", 1),
     ),
     DatasetInfo(
@@ -56,11 +53,7 @@ DATASETS = (
         license=CC_BY,
         notes="With the patient number as column 0, to match the size in the paper's table. " + BREAST_UNKNOWN,
         aliases=("breast10",),
-        archive=Archive(
-            file="breast.npz",
-            sha256="acef3f7e17698f083c2af925842139e908e517c36496ea9e3b27144c6924ca78",
-            extras=("missing",),
-        ),
+        archive=BREAST,
     ),
     DatasetInfo(
         name="vehicle",
@@ -73,10 +66,7 @@ DATASETS = (
         license=CC_BY,
         notes="Classes in alphabetical order: bus, opel, saab, van.",
         aliases=("statlog-vehicle",),
-        archive=Archive(
-            file="vehicle.npz",
-            sha256="dd2d0815dcc6477387c5de8c871b7d72a6b5bc4a251fb66272ead887645d49ec",
-        ),
+        archive=Archive("vehicle.npz", "dd2d0815dcc6477387c5de8c871b7d72a6b5bc4a251fb66272ead887645d49ec"),
         openml=("vehicle", 1),
     ),
     DatasetInfo(
@@ -91,9 +81,7 @@ DATASETS = (
         notes='A subset of the usual 9298 digits, printed "UPPS" in the paper\'s table.',
         aliases=("upps",),
         archive=Archive(
-            file="usps.npz",
-            sha256="3fb514e7c3f23f559ce23363d48729a96113778df6d7d56aab0708b4bd1cf100",
-            extras=("scale",),
+            "usps.npz", "3fb514e7c3f23f559ce23363d48729a96113778df6d7d56aab0708b4bd1cf100", extras=("scale",)
         ),
     ),
     DatasetInfo(
@@ -107,10 +95,7 @@ DATASETS = (
         license="non-commercial research, with citation",
         notes="Which crop of the faces the paper used is unknown.",
         aliases=("jaffe",),
-        archive=Archive(
-            file="jaffe50.npz",
-            sha256="72806813ba99104070ee63868eb39c753911246d2220d67bde9b4e5ec94aa9c1",
-        ),
+        archive=Archive("jaffe50.npz", "72806813ba99104070ee63868eb39c753911246d2220d67bde9b4e5ec94aa9c1"),
     ),
     DatasetInfo(
         name="warppie10p",
@@ -122,10 +107,7 @@ DATASETS = (
         source="https://jundongl.github.io/scikit-feature/datasets.html",
         license=RESEARCH,
         aliases=("warppie", "pie10p"),
-        archive=Archive(
-            file="warpPIE10P.npz",
-            sha256="98f818650eba74de6772b3dd29cf2296f22a56b0bedee409a84020710feb9f6b",
-        ),
+        archive=Archive("warpPIE10P.npz", "98f818650eba74de6772b3dd29cf2296f22a56b0bedee409a84020710feb9f6b"),
     ),
     DatasetInfo(
         name="olivetti",
@@ -137,10 +119,7 @@ DATASETS = (
         source="the authors of the paper, who cite https://archive.ics.uci.edu (not found there)",
         license=RESEARCH,
         notes="10 people × 90 images: not the 40 × 10 of scikit-learn's fetch_olivetti_faces.",
-        archive=Archive(
-            file="olivetti.npz",
-            sha256="3a0abdcca58d9324af6710b289c001be32712223e3549e81cf307d34e401354f",
-        ),
+        archive=Archive("olivetti.npz", "3a0abdcca58d9324af6710b289c001be32712223e3549e81cf307d34e401354f"),
     ),
     DatasetInfo(
         name="orl64x64",
@@ -152,10 +131,7 @@ DATASETS = (
         source="http://www.cad.zju.edu.cn/home/dengcai/Data/FaceData.html",
         license=RESEARCH,
         aliases=("orl", "orl64"),
-        archive=Archive(
-            file="orl64x64.npz",
-            sha256="5247903acb977ee60ba8f72f766906ded5077b552e90788f6e57f1bd996e864f",
-        ),
+        archive=Archive("orl64x64.npz", "5247903acb977ee60ba8f72f766906ded5077b552e90788f6e57f1bd996e864f"),
     ),
     DatasetInfo(
         name="pose07",
@@ -168,10 +144,7 @@ DATASETS = (
         license=RESEARCH,
         notes=STAND_IN,
         aliases=("pose07-32x32", "pie-pose07"),
-        archive=Archive(
-            file="pose07_32x32.npz",
-            sha256="dd4dee6a8f3779e0dab6940618f5d83935df06430ecc024368f0ba680b783492",
-        ),
+        archive=Archive("pose07_32x32.npz", "dd4dee6a8f3779e0dab6940618f5d83935df06430ecc024368f0ba680b783492"),
     ),
     DatasetInfo(
         name="pose29",
@@ -184,16 +157,13 @@ DATASETS = (
         license=RESEARCH,
         notes=STAND_IN,
         aliases=("pose29-32x32", "pie-pose29"),
-        archive=Archive(
-            file="pose29_32x32.npz",
-            sha256="b7c3024988caaae194a3a46b53439ef0fe06536540151b614e43732a17a7adf0",
-        ),
+        archive=Archive("pose29_32x32.npz", "b7c3024988caaae194a3a46b53439ef0fe06536540151b614e43732a17a7adf0"),
     ),
 )
 
 
 def list_datasets() -> tuple[DatasetInfo, ...]:
-    """All known data sets, in the order of the paper's table.
+    """Return all known data sets, in the order of the paper's table.
 
     Returns
     -------
@@ -225,14 +195,19 @@ def dataset_info(name: str) -> DatasetInfo:
     DatasetInfo
         Its line in the registry.
 
+    Raises
+    ------
+    ValueError
+        If no data set has that name; the message suggests the closest one.
+
     Examples
     --------
     >>> from afcm.datasets import dataset_info
     >>> dataset_info("UPPS").name
     'usps'
     """
-    known = _names()
-    key = _plain(name)
+    known = {_normalize_name(name): info for info in DATASETS for name in (info.name, *info.aliases)}
+    key = _normalize_name(name)
     if key in known:
         return known[key]
     close = difflib.get_close_matches(key, known, n=1)
@@ -240,9 +215,5 @@ def dataset_info(name: str) -> DatasetInfo:
     raise ValueError(f"name={name!r} is not a known data set{guess} Known: {', '.join(i.name for i in DATASETS)}")
 
 
-def _names() -> dict[str, DatasetInfo]:
-    return {_plain(name): info for info in DATASETS for name in (info.name, *info.aliases)}
-
-
-def _plain(name: object) -> str:
+def _normalize_name(name: object) -> str:
     return "".join(str(name).split()).replace("-", "").replace("_", "").casefold()

@@ -1,4 +1,4 @@
-"""How good is a partition: against known labels, on its own, or against another soft partition.
+"""Indices that tell how good a partition is: against known labels, on its own, or against another soft partition.
 
 One index is one function. All take lists, NumPy arrays or data frames with samples as rows, return a
 ``float``, and refuse missing values with the place where they are.

@@ -1,4 +1,4 @@
-"""What every index asks of its arguments: the checks, and the sentences that say how to pass them."""
+"""Check the arguments of every index, with messages that say how to pass them."""
 
 from collections.abc import Hashable, Iterable
 from typing import TypeAlias
@@ -6,14 +6,14 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-FloatArray: TypeAlias = NDArray[np.float64]
-IntArray: TypeAlias = NDArray[np.intp]
+from afcm._typing import Floats, Integers
+
 Labels: TypeAlias = Iterable[Hashable] | ArrayLike
 
-TOLERANCE = 1e-5  # memberships rounded to single precision pass, forgotten normalisations do not
+TOLERANCE = 1e-5  # memberships rounded to single precision pass, forgotten normalizations do not
 
 
-def as_floats(value: ArrayLike, name: str, *, ndim: int) -> FloatArray:
+def as_floats(value: ArrayLike, name: str, *, ndim: int) -> Floats:
     """Return `value` as a finite float64 array with `ndim` axes and at least one entry."""
     try:
         array = np.asarray(value, dtype=np.float64)
@@ -28,7 +28,7 @@ def as_floats(value: ArrayLike, name: str, *, ndim: int) -> FloatArray:
     return array
 
 
-def as_memberships(value: ArrayLike, name: str = "memberships") -> FloatArray:
+def as_memberships(value: ArrayLike, name: str = "memberships") -> Floats:
     """Return `value` as an n × c matrix of nonnegative rows that sum to 1."""
     memberships = as_floats(value, name, ndim=2)
     _refuse(memberships < -TOLERANCE, memberships, f"{name} must be nonnegative", "pass memberships, not scores")
@@ -42,19 +42,19 @@ def as_memberships(value: ArrayLike, name: str = "memberships") -> FloatArray:
     return np.maximum(memberships, 0.0)
 
 
-def as_weights(value: ArrayLike | None, n_samples: int) -> FloatArray:
+def as_weights(value: ArrayLike | None, n_samples: int) -> Floats:
     """Return sample weights: ones when none are given, else nonnegative with a positive sum."""
     if value is None:
         return np.ones(n_samples)
     weights = as_floats(value, "sample_weight", ndim=1)
-    same_length("sample_weight", len(weights), "memberships", n_samples)
+    check_same_length("sample_weight", len(weights), "memberships", n_samples)
     _refuse(weights < 0, weights, "sample_weight must be nonnegative", "set unwanted samples to 0")
     if not weights.any():
         raise ValueError("sample_weight must have a positive sum; all weights are 0; keep one sample at least")
     return weights
 
 
-def as_codes(labels: Labels, name: str) -> IntArray:
+def as_codes(labels: Labels, name: str) -> Integers:
     """Return hashable labels as integers 0, 1, … in order of first appearance."""
     try:
         values = list(np.asarray(labels).tolist() if hasattr(labels, "__array__") else labels)  # type: ignore[arg-type]
@@ -73,21 +73,21 @@ def as_codes(labels: Labels, name: str) -> IntArray:
     return np.array(codes, dtype=np.intp)
 
 
-def as_code_pair(labels_true: Labels, labels_pred: Labels) -> tuple[IntArray, IntArray]:
-    """Return both labellings as integers, once they are known to be of the same samples."""
+def as_code_pair(labels_true: Labels, labels_pred: Labels) -> tuple[Integers, Integers]:
+    """Return two labelings of the same samples as integers."""
     true, pred = as_codes(labels_true, "labels_true"), as_codes(labels_pred, "labels_pred")
-    same_length("labels_pred", len(pred), "labels_true", len(true))
+    check_same_length("labels_pred", len(pred), "labels_true", len(true))
     return true, pred
 
 
-def at_least(value: float, bound: float, name: str, way_out: str) -> None:
+def check_at_least(value: float, bound: float, name: str, way_out: str) -> None:
     """Refuse a parameter that is below its bound, infinite or NaN."""
     if not bound <= value < np.inf:
         raise ValueError(f"{name} must be finite and at least {bound:g}; got {value}; {way_out}")
 
 
-def same_length(name: str, length: int, other: str, other_length: int) -> None:
-    """Refuse two arguments that speak of different numbers of samples."""
+def check_same_length(name: str, length: int, other: str, other_length: int) -> None:
+    """Refuse two arguments with different numbers of samples."""
     if length != other_length:
         raise ValueError(
             f"{name} must have one row per sample of {other}; got {length} against {other_length}; "
@@ -95,7 +95,7 @@ def same_length(name: str, length: int, other: str, other_length: int) -> None:
         )
 
 
-def _refuse(bad: NDArray[np.bool_], array: FloatArray, rule: str, way_out: str) -> None:
+def _refuse(bad: NDArray[np.bool_], array: Floats, rule: str, way_out: str) -> None:
     if bad.any():
         place = tuple(int(axis) for axis in np.argwhere(bad)[0])
         shown = place[0] if len(place) == 1 else place

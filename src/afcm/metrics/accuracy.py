@@ -7,7 +7,7 @@ from afcm.metrics._checks import Labels, as_code_pair
 
 
 def clustering_accuracy(labels_true: Labels, labels_pred: Labels) -> float:
-    """Share of samples labelled right under the best one-to-one matching of clusters to classes.
+    """Share of samples labeled right under the best one-to-one matching of clusters to classes.
 
     The matching is found on the contingency table by the Hungarian method. When there are more clusters
     than classes, or fewer, the ones left over match nothing and their samples count as errors.

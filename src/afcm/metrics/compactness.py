@@ -1,16 +1,16 @@
-"""The Xie–Beni index: compactness of the clusters over the separation of their centres."""
+"""The Xie–Beni index: compactness of the clusters over the separation of their centers."""
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist, pdist
 
-from afcm.metrics._checks import as_floats, as_memberships, at_least, same_length
+from afcm.metrics._checks import as_floats, as_memberships, check_at_least, check_same_length
 
 
 def xie_beni(X: ArrayLike, memberships: ArrayLike, centers: ArrayLike, *, m: float = 2.0) -> float:
     """Compactness over separation: Σᵢⱼ uᵢⱼᵐ ‖xᵢ − vⱼ‖² / (n · minⱼ≠ₖ ‖vⱼ − vₖ‖²). Smaller is better.
 
-    It needs centres, hence suits round clusters. It tends to fall as the number of clusters nears
+    It needs centers, hence suits round clusters. It tends to fall as the number of clusters nears
     n_samples, so compare it over small numbers of clusters.
 
     Parameters
@@ -20,7 +20,7 @@ def xie_beni(X: ArrayLike, memberships: ArrayLike, centers: ArrayLike, *, m: flo
     memberships : array-like of shape (n_samples, n_clusters)
         Rows are nonnegative and sum to 1.
     centers : array-like of shape (n_clusters, n_features)
-        Cluster centres, in the order of the columns of `memberships`.
+        Cluster centers, in the order of the columns of `memberships`.
     m : float, default=2.0
         Exponent of the memberships: 2 in the original index; the fuzzifier of the fit in its common
         extension.
@@ -28,7 +28,7 @@ def xie_beni(X: ArrayLike, memberships: ArrayLike, centers: ArrayLike, *, m: flo
     Returns
     -------
     float
-        A nonnegative value; infinite when two centres coincide.
+        A nonnegative value; infinite when two centers coincide.
 
     References
     ----------
@@ -44,8 +44,8 @@ def xie_beni(X: ArrayLike, memberships: ArrayLike, centers: ArrayLike, *, m: flo
     """
     X, memberships = as_floats(X, "X", ndim=2), as_memberships(memberships)
     centers = as_floats(centers, "centers", ndim=2)
-    same_length("memberships", len(memberships), "X", len(X))
-    at_least(m, 1.0, "m", "pass the fuzzifier of the fit, or 2 for the original index")
+    check_same_length("memberships", len(memberships), "X", len(X))
+    check_at_least(m, 1.0, "m", "pass the fuzzifier of the fit, or 2 for the original index")
     if centers.shape != (memberships.shape[1], X.shape[1]):
         raise ValueError(
             f"centers must have shape {(memberships.shape[1], X.shape[1])}, a row per column of memberships "

@@ -1,4 +1,4 @@
-"""Normalised mutual information of two labellings."""
+"""Normalized mutual information of two labelings."""
 
 from typing import Literal
 
@@ -23,14 +23,14 @@ def normalized_mutual_info(
     Parameters
     ----------
     labels_true, labels_pred : sequence of hashable, length n_samples
-        The two labellings; the index is symmetric in them.
+        The two labelings; the index is symmetric in them.
     average : {"max", "arithmetic", "geometric", "min"}, default="max"
         How the two entropies are averaged.
 
     Returns
     -------
     float
-        A value in [0, 1]: 1 when each labelling determines the other. Under "min" it is enough
+        A value in [0, 1]: 1 when each labeling determines the other. Under "min" it is enough
         that one determines the other, so over-splitting goes unpunished.
 
     Examples

@@ -1,4 +1,4 @@
-"""The adjusted Rand index of two hard labellings."""
+"""The adjusted Rand index of two hard labelings."""
 
 from sklearn.metrics import adjusted_rand_score
 
@@ -11,7 +11,7 @@ def adjusted_rand(labels_true: Labels, labels_pred: Labels) -> float:
     Parameters
     ----------
     labels_true, labels_pred : sequence of hashable, length n_samples
-        The two labellings; the index is symmetric in them.
+        The two labelings; the index is symmetric in them.
 
     Returns
     -------
@@ -20,7 +20,7 @@ def adjusted_rand(labels_true: Labels, labels_pred: Labels) -> float:
 
     See Also
     --------
-    adjusted_fuzzy_rand : The same index for membership matrices.
+    adjusted_fuzzy_rand : For membership matrices.
 
     References
     ----------

@@ -4,7 +4,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
-from afcm.metrics._checks import FloatArray, IntArray, as_floats, as_memberships, at_least, same_length
+from afcm._typing import Floats, Integers
+from afcm.metrics._checks import as_floats, as_memberships, check_at_least, check_same_length
 
 
 def fuzzy_silhouette(X: ArrayLike, memberships: ArrayLike, *, alpha: float = 1.0, block_size: int = 1024) -> float:
@@ -47,9 +48,9 @@ def fuzzy_silhouette(X: ArrayLike, memberships: ArrayLike, *, alpha: float = 1.0
     0.624
     """
     X, memberships = as_floats(X, "X", ndim=2), as_memberships(memberships)
-    same_length("memberships", len(memberships), "X", len(X))
-    at_least(alpha, 0.0, "alpha", "use 1, the value of the paper")
-    at_least(block_size, 1, "block_size", "use 1024, or as many rows as a square tile of memory allows")
+    check_same_length("memberships", len(memberships), "X", len(X))
+    check_at_least(alpha, 0.0, "alpha", "use 1, the value of the paper")
+    check_at_least(block_size, 1, "block_size", "use 1024, or as many rows as a square tile of memory allows")
     labels = memberships.argmax(axis=1)
     if np.all(labels == labels[0]):
         raise ValueError(
@@ -60,13 +61,13 @@ def fuzzy_silhouette(X: ArrayLike, memberships: ArrayLike, *, alpha: float = 1.0
     weights = (largest - second) ** alpha
     if not weights.any():
         return 0.0
-    return float(np.average(_silhouettes(X, labels, block_size), weights=weights))
+    return float(np.average(_measure_silhouettes(X, labels, block_size), weights=weights))
 
 
-def _silhouettes(X: FloatArray, labels: IntArray, block_size: int) -> FloatArray:
+def _measure_silhouettes(X: Floats, labels: Integers, block_size: int) -> Floats:
     """Return (b − a) / max(a, b) per sample, where a and b are mean distances to own and nearest cluster."""
     one_hot = np.eye(labels.max() + 1)[:, np.unique(labels)][labels]
-    totals = _distance_totals(X, one_hot, block_size)
+    totals = _sum_distances(X, one_hot, block_size)
     own, sizes = one_hot.astype(bool), one_hot.sum(axis=0)
     peers = (one_hot @ sizes) - 1
     within = totals[own] / np.maximum(peers, 1)
@@ -78,7 +79,7 @@ def _silhouettes(X: FloatArray, labels: IntArray, block_size: int) -> FloatArray
     return silhouettes
 
 
-def _distance_totals(X: FloatArray, one_hot: FloatArray, block_size: int) -> FloatArray:
+def _sum_distances(X: Floats, one_hot: Floats, block_size: int) -> Floats:
     """Return the sum of distances from each sample to each cluster, in tiles of block_size²."""
     totals = np.zeros_like(one_hot)
     tiles = [slice(start, start + block_size) for start in range(0, len(X), block_size)]

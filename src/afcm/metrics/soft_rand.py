@@ -16,7 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from afcm.metrics._checks import FloatArray, as_memberships, same_length
+from afcm._typing import Floats
+from afcm.metrics._checks import as_memberships, check_same_length
 
 ROUNDING = 1e-13  # a distance this small, relative to its terms, is a difference of equal numbers
 FLAT = 1e-28  # bonds whose entries all agree to 14 digits (squared) say that all samples are alike
@@ -69,7 +70,7 @@ def fuzzy_rand(first: ArrayLike, second: ArrayLike) -> float:
     >>> round(fuzzy_rand(soft, [[1, 0], [1, 0], [0, 1]]), 3)
     0.739
     """
-    distances = _distances(first, second)
+    distances = _compare_bonds(first, second)
     return 1.0 - distances.observed / distances.n_pairs if distances.n_pairs else 1.0
 
 
@@ -119,15 +120,15 @@ def adjusted_fuzzy_rand(first: ArrayLike, second: ArrayLike) -> float:
     >>> round(adjusted_fuzzy_rand(soft, [[1, 0], [1, 0], [0, 1]]), 3)
     0.512
     """
-    distances = _distances(first, second)
+    distances = _compare_bonds(first, second)
     return 1.0 - distances.observed / distances.expected if distances.expected else 1.0
 
 
-def _distances(first: ArrayLike, second: ArrayLike) -> _Distances:
+def _compare_bonds(first: ArrayLike, second: ArrayLike) -> _Distances:
     """Return the observed and expected distance of bonds A and B, each split along J = 11ᵀ/n and the rest."""
     first, second = as_memberships(first, "first"), as_memberships(second, "second")
-    same_length("second", len(second), "first", len(first))
-    U, V, n = _scaled(first), _scaled(second), len(first)
+    check_same_length("second", len(second), "first", len(first))
+    U, V, n = _scale_memberships(first), _scale_memberships(second), len(first)
     terms = (_level(U) - _level(V)) ** 2 + _product(U, U) + _product(V, V)
     observed = terms - 2 * _product(U, V)
     expected = terms - 2 * _spread(U) * _spread(V) / max(n - 1, 1)
@@ -136,25 +137,25 @@ def _distances(first: ArrayLike, second: ArrayLike) -> _Distances:
     return _Distances(observed, expected, n * (n - 1))
 
 
-def _scaled(memberships: FloatArray) -> FloatArray:
+def _scale_memberships(memberships: Floats) -> Floats:
     """Return √s·U, whose bonds A satisfy ⟨A, A⟩ = ⟨A, 11ᵀ⟩ as 0/1 bonds do."""
     total = np.sum(memberships.sum(axis=0) ** 2)
-    scaled: FloatArray = memberships * np.sqrt(total / np.sum((memberships.T @ memberships) ** 2))
+    scaled: Floats = memberships * np.sqrt(total / np.sum((memberships.T @ memberships) ** 2))
     return scaled
 
 
-def _level(U: FloatArray) -> float:
+def _level(U: Floats) -> float:
     """⟨UUᵀ, J⟩."""
     return float(len(U) * np.sum(U.mean(axis=0) ** 2))
 
 
-def _spread(U: FloatArray) -> float:
+def _spread(U: Floats) -> float:
     """⟨UUᵀ, I − J⟩."""
     return float(np.sum((U - U.mean(axis=0)) ** 2))
 
 
-def _product(U: FloatArray, V: FloatArray) -> float:
-    """⟨UUᵀ, VVᵀ⟩ − ⟨UUᵀ, J⟩⟨VVᵀ, J⟩, from centred columns: exact even when all rows are near 1/c."""
+def _product(U: Floats, V: Floats) -> float:
+    """⟨UUᵀ, VVᵀ⟩ − ⟨UUᵀ, J⟩⟨VVᵀ, J⟩, from centered columns: exact even when all rows are near 1/c."""
     u, v = U.mean(axis=0), V.mean(axis=0)
     U, V = U - u, V - v
     return float(2 * len(U) * (U @ u) @ (V @ v) + np.sum((U.T @ V) ** 2))
