@@ -53,7 +53,7 @@ class Stages:
     def listening(self) -> Any:
         from afcm._util import progress
 
-        return progress.listening(lambda name, _done, _total: self.begun.setdefault(name, time.perf_counter()))
+        return progress.listen(lambda name, _done, _total: self.begun.setdefault(name, time.perf_counter()))
 
     def first(self, name: str) -> float:
         return self.begun[name]

@@ -6,12 +6,12 @@ import os
 
 import pytest
 
-from afcm._util.atomic_files import replacing
+from afcm._util.atomic_files import replace_file
 
 
 def test_the_file_appears_at_the_end(tmp_path):
     path = tmp_path / "a.txt"
-    with replacing(path) as draft:
+    with replace_file(path) as draft:
         draft.write_text("new")
         assert not path.exists()
         assert draft.parent == path.parent
@@ -29,7 +29,7 @@ def test_an_error_leaves_what_was_there(tmp_path):
 
 
 def write_half(path):
-    with replacing(path) as draft:
+    with replace_file(path) as draft:
         draft.write_text("half")
         raise OSError("disk full")
 
@@ -40,12 +40,12 @@ def test_rights_are_those_of_the_old_file_or_of_any_new_one(tmp_path):
     old.chmod(0o640)
     usual.write_text("")
     for path in (old, new):
-        with replacing(path) as draft:
+        with replace_file(path) as draft:
             draft.write_text("x")
     assert old.stat().st_mode & 0o777 == 0o640
     assert new.stat().st_mode == usual.stat().st_mode
 
 
 def test_a_folder_that_is_not_there(tmp_path):
-    with pytest.raises(FileNotFoundError), replacing(tmp_path / "none" / "a"):
+    with pytest.raises(FileNotFoundError), replace_file(tmp_path / "none" / "a"):
         pass

@@ -198,7 +198,7 @@ def test_sparse_tensors_do_what_scipy_does():
     dense = np.triu(rng.random((30, 30)) * (rng.random((30, 30)) < 0.06), 1)
     dense += dense.T
     reference = torch.zeros(1, dtype=torch.float64)
-    matrix, tensor = sp.csr_array(dense), arrays.moved(sp.csr_array(dense), reference)
+    matrix, tensor = sp.csr_array(dense), arrays.to_device_of(sp.csr_array(dense), reference)
     block = rng.standard_normal((30, 4))
     np.testing.assert_allclose(tensor @ torch.as_tensor(block), matrix @ block)
     np.testing.assert_allclose(tensor.toarray(), dense)

@@ -12,7 +12,7 @@ from afcm.linalg import products
 @pytest.mark.parametrize("n_threads", [1, 2, 3, 7])
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_the_number_of_threads_changes_no_bit(monkeypatch, n_threads, order):
-    monkeypatch.setattr(products, "n_threads", lambda: n_threads)
+    monkeypatch.setattr(products, "count_cores", lambda: n_threads)
     dense = np.random.default_rng(0).random((50, 50)) * (np.random.default_rng(2).random((50, 50)) < 0.2)
     dense[10:20] = 0  # rows without entries
     matrix = sp.csr_array(dense)
@@ -28,5 +28,5 @@ def test_small_matrices_are_left_alone(monkeypatch):
     matrix = sp.eye_array(5, format="csr")
     assert products.parallelize(matrix) is matrix
     monkeypatch.setattr(products, "WORTH_THREADS", 1)
-    monkeypatch.setattr(products, "n_threads", lambda: 2)
+    monkeypatch.setattr(products, "count_cores", lambda: 2)
     assert isinstance(products.parallelize(matrix), products.ParallelSparse)

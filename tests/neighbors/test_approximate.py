@@ -55,7 +55,7 @@ def test_a_search_that_may_not_try_for_long_says_how_little_it_found(monkeypatch
 def test_the_number_of_threads_changes_nothing():
     points = touching(3000, 12)
     several = approximate.nearest(points, 10)
-    with threads.alone():
+    with threads.without_threads():
         alone = approximate.nearest(points, 10)
     np.testing.assert_array_equal(several.indices, alone.indices)
     np.testing.assert_array_equal(several.squared, alone.squared)

@@ -26,9 +26,9 @@ X, y = make_blobs(300, 3, centers=4, cluster_std=0.5, random_state=0)
 
 WRITER = """
 import itertools, sys
-from afcm._util.atomic_files import replacing
+from afcm._util.atomic_files import replace_file
 for letter in itertools.cycle("ab"):
-    with replacing(sys.argv[1]) as draft, open(draft, "w") as file:
+    with replace_file(sys.argv[1]) as draft, open(draft, "w") as file:
         for _ in range(100):
             file.write(10_000 * letter)
     print("written", flush=True)
@@ -154,6 +154,6 @@ def test_a_numba_that_cannot_be_used_costs_time_and_a_word(fault, said, monkeypa
 
 
 def test_versions_are_compared_as_numbers():
-    assert optional.numbers_of("2.10.1rc1+cpu") == (2, 10, 1) > optional.numbers_of("2.9")
-    assert optional.lowest("matplotlib") == "3.9"
-    assert optional.lowest("no-such-package") == optional.installed("no-such-package") == ""
+    assert optional.parse_version("2.10.1rc1+cpu") == (2, 10, 1) > optional.parse_version("2.9")
+    assert optional.lowest_version("matplotlib") == "3.9"
+    assert optional.lowest_version("no-such-package") == optional.installed_version("no-such-package") == ""

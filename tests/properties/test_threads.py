@@ -18,7 +18,7 @@ import numpy as np
 from sklearn.datasets import make_blobs
 import afcm._util.threads
 n_threads = int(sys.argv[1])
-afcm._util.threads.n_threads = lambda: n_threads
+afcm._util.threads.count_cores = lambda: n_threads
 from afcm.exceptions import AFCMWarning
 from tests.properties.promises import PROMISES
 warnings.simplefilter("ignore", AFCMWarning)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 @contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+def replace_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     """A temporary file to write, which takes the place of ``path`` at the end.
 
     Whatever happens in between, an interrupt or a full disk, leaves the old file (or none) and nothing beside it.
@@ -31,7 +31,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def remove_drafts(path: str | os.PathLike[str]) -> None:
-    """Take away what a kill in the middle of `replacing` has left beside ``path``."""
+    """Take away what a kill in the middle of `replace_file` has left beside ``path``."""
     path = Path(path)
     draft = re.compile(re.escape(f".{path.name}-") + "[a-z0-9_]{8}" + re.escape(path.suffix))
     for beside in path.parent.iterdir():

@@ -11,7 +11,7 @@ from typing import Any
 from afcm.exceptions import AFCMWarning
 
 
-def needed(module: str, extra: str, purpose: str, name: str | None = None) -> Any:
+def require(module: str, extra: str, purpose: str, name: str | None = None) -> Any:
     """The module, or an ImportError that says which extra of this package brings it (``name``: how people call it)."""
     package = module.partition(".")[0]
     name = name or package
@@ -19,16 +19,16 @@ def needed(module: str, extra: str, purpose: str, name: str | None = None) -> An
         found = import_module(module)
     except ImportError as error:
         raise ImportError(f"{purpose} {name}: pip install 'afcm[{extra}]'") from error
-    bound, version = lowest(package), installed(package)
-    if bound and version and numbers_of(version) < numbers_of(bound):
+    bound, version = lowest_version(package), installed_version(package)
+    if bound and version and parse_version(version) < parse_version(bound):
         raise ImportError(f"{purpose} {name} {bound} or newer, and this is {version}: pip install -U 'afcm[{extra}]'")
     return found
 
 
-def usable(package: str, extra: str) -> bool:
+def is_usable(package: str, extra: str) -> bool:
     """Whether a package that only makes things faster can be used; a word if it is there and cannot."""
     try:
-        needed(package, extra, "afcm can use")
+        require(package, extra, "afcm can use")
     except ImportError as error:
         reason = error.__cause__ or error
         if getattr(reason, "name", None) != package:
@@ -37,7 +37,7 @@ def usable(package: str, extra: str) -> bool:
     return True
 
 
-def installed(package: str) -> str:
+def installed_version(package: str) -> str:
     """The version of an installed package, or nothing."""
     try:
         return metadata.version(package)
@@ -46,7 +46,7 @@ def installed(package: str) -> str:
 
 
 @cache
-def lowest(package: str) -> str:
+def lowest_version(package: str) -> str:
     """The oldest version this package's own requirements allow, or nothing."""
     try:
         requirements = metadata.requires("afcm") or []
@@ -56,6 +56,6 @@ def lowest(package: str) -> str:
     return next((bound[1] for bound in bounds if bound), "")
 
 
-def numbers_of(version: str) -> tuple[int, ...]:
+def parse_version(version: str) -> tuple[int, ...]:
     """``"2.10.1rc1"`` → ``(2, 10, 1)``."""
     return tuple(int(part) for part in re.findall(r"\d+", re.match(r"[\d.]*", version)[0]))  # type: ignore[index]

@@ -10,6 +10,6 @@ def last_step(model: Any) -> Any:
     return model.steps[-1][1] if hasattr(model, "steps") else model
 
 
-def seen_by_last_step(model: Any, X: Any) -> Any:
+def transform_before_last_step(model: Any, X: Any) -> Any:
     """X after all steps of a pipeline but the last."""
     return X if X is None or len(getattr(model, "steps", ())) < 2 else model[:-1].transform(X)

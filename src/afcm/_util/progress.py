@@ -1,7 +1,7 @@
 """How far a long computation is, for whoever wants to know: a progress bar, say. The mathematics only tells.
 
->>> with listening(print):
-...     begin("neighbours")(3, 10)
+>>> with listen(print):
+...     start_stage("neighbours")(3, 10)
 neighbours 0 None
 neighbours 3 10
 """
@@ -18,7 +18,7 @@ _listener: ContextVar[Listener | None] = ContextVar("afcm-listener", default=Non
 
 
 @contextmanager
-def listening(listener: Listener) -> Iterator[None]:
+def listen(listener: Listener) -> Iterator[None]:
     """Tell ``listener`` of the stages that begin and advance within the block."""
     before = _listener.set(listener)
     try:
@@ -27,7 +27,7 @@ def listening(listener: Listener) -> Iterator[None]:
         _listener.reset(before)
 
 
-def begin(stage: str) -> Callable[[int, int | None], None]:
+def start_stage(stage: str) -> Callable[[int, int | None], None]:
     """A stage begins; returns what tells how many steps of how many are done."""
     listener = _listener.get()
 

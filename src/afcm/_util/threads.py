@@ -14,10 +14,10 @@ from typing import Any, TypeVar
 from threadpoolctl import ThreadpoolController
 
 T = TypeVar("T")
-_alone: ContextVar[bool] = ContextVar("alone", default=False)
+_single_thread: ContextVar[bool] = ContextVar("alone", default=False)
 
 
-def n_threads() -> int:
+def count_cores() -> int:
     """Cores this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
@@ -26,7 +26,7 @@ def n_threads() -> int:
 
 @cache
 def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(n_threads(), thread_name_prefix="afcm")
+    return ThreadPoolExecutor(count_cores(), thread_name_prefix="afcm")
 
 
 @cache
@@ -67,30 +67,30 @@ def one_blas_thread() -> AbstractContextManager[None]:
 
 
 @contextmanager
-def alone() -> Iterator[None]:
+def without_threads() -> Iterator[None]:
     """A context in which work is done in this thread: somebody else has given each core its own."""
-    token = _alone.set(True)
+    token = _single_thread.set(True)
     try:
         yield
     finally:
-        _alone.reset(token)
+        _single_thread.reset(token)
 
 
 def for_each(work: Callable[[Any], object], items: Iterable[Any], done: Callable[[int], object] | None = None) -> None:
     """Do the work on all cores and wait; the first error is raised. ``done`` hears how many items are finished."""
-    for number, _ in enumerate(_mapped(work, items), start=1):
+    for number, _ in enumerate(_map(work, items), start=1):
         if done is not None:
             done(number)
 
 
-def gathered(work: Callable[[Any], T], items: Iterable[Any]) -> list[T]:
+def map_in_threads(work: Callable[[Any], T], items: Iterable[Any]) -> list[T]:
     """What the work gives for each item, in their order: on all cores, with one thread of BLAS each."""
     with one_blas_thread():
-        return list(_mapped(work, items))
+        return list(_map(work, items))
 
 
-def _mapped(work: Callable[[Any], T], items: Iterable[Any]) -> Iterator[T]:
-    return map(work, items) if _alone.get() else _pool().map(work, items)
+def _map(work: Callable[[Any], T], items: Iterable[Any]) -> Iterator[T]:
+    return map(work, items) if _single_thread.get() else _pool().map(work, items)
 
 
 if hasattr(os, "register_at_fork"):  # threads do not survive a fork: the child starts its own

@@ -35,26 +35,26 @@ def is_dask(array: Any) -> bool:
 def backend_of(*arrays: Any) -> Any:
     """The module for these arrays: `host`, `tensors` or `afcm.arrays.dask_arrays`."""
     if any(is_tensor(array) or getattr(array, "on_device", False) for array in arrays):
-        return torch_side()
-    return dask_side() if any(is_chunked(array) for array in arrays) else numpy_arrays
+        return torch_backend()
+    return dask_backend() if any(is_chunked(array) for array in arrays) else numpy_arrays
 
 
-def torch_side() -> Any:
+def torch_backend() -> Any:
     """The module for PyTorch."""
     return importlib.import_module("afcm.arrays.torch_arrays")
 
 
-def dask_side() -> Any:
+def dask_backend() -> Any:
     """The module for Dask."""
     return importlib.import_module("afcm.arrays.dask_arrays")
 
 
-def by_rows(function: Any, array: Any, *widths: int) -> Any:
+def map_rows(function: Any, array: Any, *widths: int) -> Any:
     """``function(array)`` where each row's result is its own: of chunks later, when it is asked for.
 
     ``widths``: the shape of a row's result; none for a number.
     """
-    return dask_side().by_rows(function, array, widths) if is_chunked(array) else function(array)
+    return dask_backend().map_rows(function, array, widths) if is_chunked(array) else function(array)
 
 
 def to_host(array: Any) -> Any:
@@ -62,22 +62,22 @@ def to_host(array: Any) -> Any:
     return backend_of(array).to_host(array)
 
 
-def like(array: Any, reference: Any) -> Any:
+def from_host(array: Any, reference: Any) -> Any:
     """An array of the host where ``reference`` is, with its own dtype."""
     return backend_of(reference).from_host(array, reference)
 
 
-def rows(array: Any, numbers: Any) -> Any:
+def take_rows(array: Any, numbers: Any) -> Any:
     """Some rows of an array: numbers from the host."""
-    return backend_of(array).rows(array, numbers)
+    return backend_of(array).take_rows(array, numbers)
 
 
-def moved(value: Any, reference: Any) -> Any:
+def to_device_of(value: Any, reference: Any) -> Any:
     """A value with all arrays in it (fields of data classes and tuples too) where ``reference`` is."""
     if is_dataclass(value) and not isinstance(value, type) and not getattr(value, "on_device", False):
         held = {field.name: getattr(value, field.name) for field in fields(value) if field.init}
-        return replace(value, **{name: moved(part, reference) for name, part in held.items()})
+        return replace(value, **{name: to_device_of(part, reference) for name, part in held.items()})
     if isinstance(value, tuple):
-        parts = [moved(part, reference) for part in value]
+        parts = [to_device_of(part, reference) for part in value]
         return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
-    return backend_of(value, reference).moved(value, reference)
+    return backend_of(value, reference).to_device_of(value, reference)

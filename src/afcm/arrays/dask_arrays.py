@@ -1,4 +1,4 @@
-"""Dask arrays, as `afcm.arrays.numpy_arrays` is for NumPy's: what is asked of them here is lazy, or small when it comes."""
+"""The backend for Dask arrays: results are lazy, or small once computed."""
 
 from __future__ import annotations
 
@@ -8,34 +8,43 @@ from typing import Any
 import dask.array as da
 import numpy as np
 
-from afcm.arrays.dask_execution import computed
-from afcm.arrays.dask_inputs import beside, entered, few_rows, largest_size, listed, row_sums, sized_rows, weight_totals
-from afcm.arrays.dask_passes import by_rows, folded, mapped, reduced
-from afcm.arrays.numpy_arrays import square_sum
+from afcm.arrays.dask_execution import compute
+from afcm.arrays.dask_inputs import (
+    chunk_like,
+    collect_rows,
+    find_largest_magnitude,
+    join_lists,
+    summarize_row_sums,
+    summarize_weights,
+    to_row_array,
+    validate_samples,
+)
+from afcm.arrays.dask_passes import map_method, map_rows, reduce_chunks, reduce_method
+from afcm.arrays.numpy_arrays import sum_squares
 
 __all__ = [
-    "beside",
-    "by_rows",
-    "entered",
-    "extent",
-    "few_rows",
+    "chunk_like",
+    "collect_rows",
+    "draw_uniform_rows",
+    "find_largest_magnitude",
     "from_host",
-    "largest_size",
-    "mapped",
-    "moved",
-    "random_rows",
-    "reduced",
-    "row_sums",
-    "rows",
-    "sized_rows",
+    "map_method",
+    "map_rows",
+    "measure_extent",
+    "reduce_method",
+    "summarize_row_sums",
+    "summarize_weights",
+    "take_rows",
+    "to_device_of",
     "to_host",
-    "weight_totals",
+    "to_row_array",
+    "validate_samples",
 ]
 
 
 def to_host(array: Any) -> Any:
     """All of it as a NumPy array: for what is small."""
-    return computed(array) if isinstance(array, da.Array) else array
+    return compute(array) if isinstance(array, da.Array) else array
 
 
 def from_host(array: Any, reference: Any) -> Any:  # noqa: ARG001
@@ -43,37 +52,38 @@ def from_host(array: Any, reference: Any) -> Any:  # noqa: ARG001
     return array
 
 
-def moved(value: Any, reference: Any) -> Any:  # noqa: ARG001
+def to_device_of(value: Any, reference: Any) -> Any:  # noqa: ARG001
     """It stays there."""
     return value
 
 
-def rows(array: Any, numbers: Any) -> Any:
+def take_rows(array: Any, numbers: Any) -> Any:
     """Some rows, in rising order."""
     return array[numbers]
 
 
-def extent(memberships: Any) -> tuple[float, float, float, float]:
+def measure_extent(memberships: Any) -> tuple[float, float, float, float]:
     """Sum of squares, smallest, largest, and the smallest of the rows' largest: one pass."""
-    squares, smallest, largest, least = zip(*folded(extent_of, [memberships], listed), strict=True)
+    parts = reduce_chunks(measure_chunk_extent, [memberships], join_lists)
+    squares, smallest, largest, least = zip(*parts, strict=True)
     return math.fsum(squares), min(smallest), max(largest), min(least)
 
 
-def extent_of(memberships: Any) -> list[tuple[float, float, float, float]]:
+def measure_chunk_extent(memberships: Any) -> list[tuple[float, float, float, float]]:
     """The same of a chunk."""
     sure = memberships.max(axis=1)
-    return [(square_sum(memberships), float(memberships.min()), float(sure.max()), float(sure.min()))]
+    return [(sum_squares(memberships), float(memberships.min()), float(sure.max()), float(sure.min()))]
 
 
-def random_rows(n_columns: int, seed: int, X: Any) -> Any:
+def draw_uniform_rows(n_columns: int, seed: int, X: Any) -> Any:
     """Uniform numbers from 0 to 1, n×columns with X's chunks: each row's the same however X is chunked."""
     sizes = np.array(X.chunks[0])
     where = [da.from_array(numbers[:, None], chunks=1) for numbers in (np.cumsum(sizes) - sizes, sizes)]
     chunks = (X.chunks[0], (n_columns,))
-    return da.map_blocks(drawn_rows, *where, n_columns=n_columns, seed=seed, chunks=chunks, meta=np.empty((0, 0)))
+    return da.map_blocks(draw_chunk, *where, n_columns=n_columns, seed=seed, chunks=chunks, meta=np.empty((0, 0)))
 
 
-def drawn_rows(start: Any, size: Any, n_columns: int, seed: int) -> Any:
+def draw_chunk(start: Any, size: Any, n_columns: int, seed: int) -> Any:
     """The rows from ``start`` on: the stream of the seed, moved on by what the rows before have drawn."""
     stream = np.random.PCG64(seed)
     stream.advance(int(start[0, 0]) * n_columns)

@@ -10,7 +10,7 @@ import dask
 from dask.base import get_scheduler
 from dask.utils import parse_timedelta
 
-from afcm._util.messages import one_line
+from afcm._util.messages import to_one_line
 from afcm._util.threads import one_blas_thread
 from afcm.exceptions import WorkersLostError
 
@@ -20,51 +20,51 @@ LOOK_EVERY, PATIENCE = 1.0, "60s"
 PATIENCE_SETTING = "distributed.scheduler.no-workers-timeout"
 
 
-def computed(collection: Any) -> Any:
+def compute(collection: Any) -> Any:
     """The value of a Dask collection."""
-    client = client_of(collection)
+    client = find_client(collection)
     if client is not None:
-        return awaited(client, client.compute(collection))
+        return wait_for(client, client.compute(collection))
     with one_blas_thread():  # each of Dask's threads has a core already
         return collection.compute()
 
 
-def client_of(collection: Any) -> Any:
+def find_client(collection: Any) -> Any:
     """The client of the cluster this would run on, or None on this machine."""
     distributed = sys.modules.get("distributed")
     owner = getattr(get_scheduler(collections=[collection]), "__self__", None)
     return owner if distributed is not None and isinstance(owner, distributed.Client) else None
 
 
-def awaited(client: Any, future: Any) -> Any:
+def wait_for(client: Any, future: Any) -> Any:
     """The result of a future; what a lost cluster raises, as an error that says what to do."""
     from distributed import CancelledError
     from distributed.comm import CommClosedError
     from distributed.scheduler import KilledWorker, NoValidWorkerError
 
     try:
-        return watched(client, future)
+        return poll(client, future)
     except (KilledWorker, NoValidWorkerError) as error:
-        raise lost(client, one_line(error, 200)) from error
+        raise workers_lost(client, to_one_line(error, 200)) from error
     except (CancelledError, CommClosedError) as error:
-        raise lost(client, f"the connection to the scheduler broke ({type(error).__name__})") from error
+        raise workers_lost(client, f"the connection to the scheduler broke ({type(error).__name__})") from error
     finally:
         future.cancel()
 
 
-def watched(client: Any, future: Any) -> Any:
+def poll(client: Any, future: Any) -> Any:
     """The result, waited for as long as there are workers."""
     patience = parse_timedelta(dask.config.get(PATIENCE_SETTING, None) or PATIENCE)
     seen = time.monotonic()
-    while not done(client, future):
+    while not wait_briefly(client, future):
         if client.nthreads():
             seen = time.monotonic()
         elif time.monotonic() - seen > patience:
-            raise lost(client, f"there has been no worker for {patience:g} s")
+            raise workers_lost(client, f"there has been no worker for {patience:g} s")
     return future.result()
 
 
-def done(client: Any, future: Any) -> bool:
+def wait_briefly(client: Any, future: Any) -> bool:
     """Wait a little; is it done (or has it failed)?"""
     from distributed import wait
 
@@ -76,7 +76,7 @@ def done(client: Any, future: Any) -> bool:
     return True
 
 
-def lost(client: Any, why: str) -> WorkersLostError:
+def workers_lost(client: Any, why: str) -> WorkersLostError:
     """The error, with the way out."""
     address = getattr(client.scheduler, "address", "?")
     return WorkersLostError(

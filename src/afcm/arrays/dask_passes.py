@@ -20,16 +20,16 @@ from dask.core import flatten
 from dask.delayed import Delayed, delayed
 from dask.highlevelgraph import HighLevelGraph
 
-from afcm._util.threads import alone
+from afcm._util.threads import without_threads
 from afcm.arrays import is_chunked
-from afcm.arrays.dask_execution import computed
+from afcm.arrays.dask_execution import compute
 
 # So many results are combined in one task.
 SPLIT_EVERY = 8
 
 
 @dataclass(frozen=True)
-class Order:
+class MethodCall:
     """What a chunk is to do: a method of the model without its samples, and the arguments that are the same for all."""
 
     model: Any
@@ -41,63 +41,63 @@ class Order:
         """What the chunk's pass gives."""
         own = iter(rows)
         masses = next(own) if self.weighted else None
-        arguments = (next(own) if argument is OWN else argument for argument in self.arguments)
+        arguments = (next(own) if argument is OwnRows else argument for argument in self.arguments)
         return getattr(self.model.part(points, masses), self.method)(*arguments)
 
 
-class OWN:
+class OwnRows:
     """Stands for a chunk's rows of an argument."""
 
 
-def reduced(problem: Any, method: str, arguments: tuple[Any, ...], combine: Any) -> Any:
+def reduce_method(problem: Any, method: str, arguments: tuple[Any, ...], combine: Any) -> Any:
     """``combine`` of what the method gives for each chunk; arguments that are chunked go with the samples."""
-    return computed(reduction(problem, method, arguments, combine))
+    return compute(build_method_reduction(problem, method, arguments, combine))
 
 
-def reduction(problem: Any, method: str, arguments: tuple[Any, ...], combine: Any) -> Delayed:
+def build_method_reduction(problem: Any, method: str, arguments: tuple[Any, ...], combine: Any) -> Delayed:
     """The graph of it."""
     own = [argument for argument in arguments if is_chunked(argument)]
-    same = tuple(OWN if is_chunked(argument) else argument for argument in arguments)
-    order = Order(problem.part(None, None), method, same, problem.masses is not None)
+    same = tuple(OwnRows if is_chunked(argument) else argument for argument in arguments)
+    order = MethodCall(problem.part(None, None), method, same, problem.masses is not None)
     masses = [] if problem.masses is None else [problem.masses]
-    return folding(order, [problem.points, *masses, *own], combine, method)
+    return build_reduction(order, [problem.points, *masses, *own], combine, method)
 
 
-def folded(function: Any, arrays: Sequence[Any], combine: Any) -> Any:
+def reduce_chunks(function: Any, arrays: Sequence[Any], combine: Any) -> Any:
     """``combine`` of ``function`` of each chunk's rows (of all arrays: one row per sample, the same chunks)."""
-    return computed(folding(function, arrays, combine, function.__name__))
+    return compute(build_reduction(function, arrays, combine, function.__name__))
 
 
-def folding(function: Any, arrays: Sequence[Any], combine: Any, label: str) -> Delayed:
+def build_reduction(function: Any, arrays: Sequence[Any], combine: Any, label: str) -> Delayed:
     """The graph of it: one task a chunk, which loads it too, and a tree."""
     name = f"afcm-{label}-{uuid.uuid4().hex}"
     indexed = [item for array in arrays for item in (array, "ij"[: array.ndim])]
     how = {"dtype": object, "meta": np.empty((0,) * arrays[0].ndim, dtype=object), "align_arrays": False}
     order = delayed(function, pure=False, traverse=False, name=f"{name}-order")
-    (parts,) = dask.optimize(da.blockwise(made, indexed[1], *indexed, name=name, order=order, **how))
-    graph = dict(tree(list(flatten(parts.__dask_keys__())), partial(combined, combine=combine), f"{name}-sum"))
-    layer = f"{name}-sum"
+    (parts,) = dask.optimize(da.blockwise(run_on_chunk, indexed[1], *indexed, name=name, order=order, **how))
+    layer, keys = f"{name}-sum", list(flatten(parts.__dask_keys__()))
+    graph = dict(tree_tasks(keys, partial(combine_present, combine=combine), layer))
     return Delayed(list(graph)[-1], HighLevelGraph.from_collections(layer, graph, [parts]), layer=layer)
 
 
-def made(*rows: Any, order: Any) -> Any:
+def run_on_chunk(*rows: Any, order: Any) -> Any:
     """A chunk's part, in double precision; None for a chunk without rows."""
     if not rows[0].shape[0]:
         return None
-    with alone():  # Dask gives each task its core
-        return doubled(order(*rows))
+    with without_threads():  # Dask gives each task its core
+        return to_float64(order(*rows))
 
 
-def doubled(value: Any) -> Any:
+def to_float64(value: Any) -> Any:
     """Numbers in double precision, so that a sum over many chunks keeps its digits."""
     if isinstance(value, tuple):
-        parts = [doubled(part) for part in value]
+        parts = [to_float64(part) for part in value]
         return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
     single = isinstance(value, (np.ndarray, np.generic)) and value.dtype == np.float32
     return value.astype(np.float64) if single else value
 
 
-def tree(keys: list[Any], combine: Any, name: str) -> Iterator[tuple[Any, Any]]:
+def tree_tasks(keys: list[Any], combine: Any, name: str) -> Iterator[tuple[Any, Any]]:
     """Tasks that combine a few results each, level by level in a fixed order; the last one is the root."""
     level = 0
     while level == 0 or len(keys) > 1:
@@ -107,32 +107,32 @@ def tree(keys: list[Any], combine: Any, name: str) -> Iterator[tuple[Any, Any]]:
         level += 1
 
 
-def combined(parts: Sequence[Any], combine: Any) -> Any:
+def combine_present(parts: Sequence[Any], combine: Any) -> Any:
     """``combine`` of the parts there are."""
     there = [part for part in parts if part is not None]
     return combine(there) if there else None
 
 
-def mapped(problem: Any, method: str, arguments: tuple[Any, ...], n_columns: int) -> Any:
+def map_method(problem: Any, method: str, arguments: tuple[Any, ...], n_columns: int) -> Any:
     """What the method gives for each sample, n×columns with X's chunks, when it is asked for."""
     model = problem.part(None, None)
-    return by_rows(partial(rows_of, model=model, method=method, arguments=arguments), problem.points, (n_columns,))
+    return map_rows(partial(call_method, model=model, method=method, arguments=arguments), problem.points, (n_columns,))
 
 
-def rows_of(points: Any, model: Any, method: str, arguments: tuple[Any, ...]) -> Any:
+def call_method(points: Any, model: Any, method: str, arguments: tuple[Any, ...]) -> Any:
     """The method for the samples of a chunk."""
     return getattr(model.part(points, None), method)(*arguments)
 
 
-def by_rows(function: Any, array: Any, widths: tuple[int, ...]) -> Any:
+def map_rows(function: Any, array: Any, widths: tuple[int, ...]) -> Any:
     """``function`` of each chunk, when it is asked for; ``widths`` is the shape of a row's result."""
     sample = function(np.ones((1, *array.shape[1:]), dtype=array.dtype))
     shape = {"chunks": (array.chunks[0], *((width,) for width in widths)), "drop_axis": None if widths else 1}
-    safe = partial(of_rows, function=function, empty=sample[:0])
+    safe = partial(apply_to_rows, function=function, empty=sample[:0])
     return array.map_blocks(safe, dtype=sample.dtype, meta=sample[:0], **shape)
 
 
-def of_rows(rows: Any, function: Any, empty: Any) -> Any:
+def apply_to_rows(rows: Any, function: Any, empty: Any) -> Any:
     """The function, which need not know what to do without rows."""
-    with alone():
+    with without_threads():
         return function(rows) if rows.shape[0] else empty

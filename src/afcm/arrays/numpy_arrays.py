@@ -29,47 +29,47 @@ def from_host(array: Any, reference: Any) -> Any:  # noqa: ARG001
     return array
 
 
-def moved(value: Any, reference: Any) -> Any:  # noqa: ARG001
+def to_device_of(value: Any, reference: Any) -> Any:  # noqa: ARG001
     """It stays there."""
     return value
 
 
-def rows(array: Any, numbers: Any) -> Any:
+def take_rows(array: Any, numbers: Any) -> Any:
     """Some rows."""
     return array[numbers]
 
 
-def row_slices(n_rows: int) -> Iterator[slice]:
+def split_rows(n_rows: int) -> Iterator[slice]:
     """Consecutive rows, a cacheful at a time."""
     return (slice(first, first + ROWS) for first in range(0, n_rows, ROWS))
 
 
-def empty_basis(n_rows: int, n_columns: int, reference: Any) -> Any:  # noqa: ARG001
+def allocate_basis(n_rows: int, n_columns: int, reference: Any) -> Any:  # noqa: ARG001
     """Room for tall columns, each contiguous."""
     return np.empty((n_rows, n_columns), order="F")
 
 
-def copied(block: Any) -> Any:
+def copy_rows(block: Any) -> Any:
     """A copy in row order."""
     return np.array(block, order="C")
 
 
-def contiguous(block: Any) -> Any:
+def make_contiguous(block: Any) -> Any:
     """In row order."""
     return np.ascontiguousarray(block)
 
 
-def column_lengths(block: Any) -> Floats:
+def column_norms(block: Any) -> Floats:
     """‖·‖ of each column, on the host."""
     return np.sqrt(np.einsum("ij,ij->j", block, block))
 
 
-def square_sum(array: Any) -> float:
+def sum_squares(array: Any) -> float:
     """The sum of squares in float64, without a second array."""
     return float(np.einsum("ij,ij->", array, array, dtype=np.float64))
 
 
-def directed(weights: Floats, indices: Integers, n_nodes: int) -> Any:
+def build_directed(weights: Floats, indices: Integers, n_nodes: int) -> Any:
     """The sparse matrix with ``weights`` at each row's neighbours."""
     n_rows, k = weights.shape
     offsets = np.arange(0, n_rows * k + 1, k)
@@ -78,22 +78,22 @@ def directed(weights: Floats, indices: Integers, n_nodes: int) -> Any:
     return matrix
 
 
-def symmetrised(weights: Any) -> Any:
+def symmetrize(weights: Any) -> Any:
     """``(W + Wᵀ) / 2``."""
     return sp.csr_array((weights + weights.T) * 0.5)
 
 
-def roots(weights: Any) -> Any:
+def square_root(weights: Any) -> Any:
     """``√w_ij``."""
     return sp.csr_array(weights).sqrt()
 
 
-def squares(weights: Any) -> Any:
+def square(weights: Any) -> Any:
     """``w_ij²``."""
     return sp.csr_array(weights.multiply(weights))
 
 
-def scaled(weights: Any, scale: Floats) -> Any:
+def scale_rows_and_columns(weights: Any, scale: Floats) -> Any:
     """``s_i w_ij s_j`` in float64."""
     matrix = sp.csr_array(weights, dtype=np.float64, copy=True)
     matrix.data *= np.repeat(scale, np.diff(matrix.indptr))
@@ -101,27 +101,27 @@ def scaled(weights: Any, scale: Floats) -> Any:
     return matrix
 
 
-def row_shares(weights: Any, masses: Floats | None) -> Any:
+def normalize_rows(weights: Any, masses: Floats | None) -> Any:
     """``m_j w_ij`` with rows that sum to 1."""
     shares = weights if masses is None else weights.multiply(masses[None, :]).tocsr()
     totals = np.asarray(shares.sum(axis=1)).ravel()
     return shares.multiply(1 / totals[:, None]).tocsr()
 
 
-def upper_edges(weights: Any) -> tuple[Any, Any, Any]:
+def list_upper_edges(weights: Any) -> tuple[Any, Any, Any]:
     """Rows, columns and weights above the diagonal."""
     half = sp.triu(weights, 1).tocoo()
     return half.row, half.col, half.data
 
 
-def from_upper_edges(edges: tuple[Any, Any, Any], n_nodes: int) -> Any:
+def build_from_upper_edges(edges: tuple[Any, Any, Any], n_nodes: int) -> Any:
     """The symmetric matrix with these edges."""
     rows, columns, data = edges
     upper = sp.csr_array((data, (rows, columns)), shape=(n_nodes, n_nodes))
     return sp.csr_array(upper + upper.T)
 
 
-def components(affinity: Any, isolated: Any) -> tuple[int, Integers]:
+def find_components(affinity: Any, isolated: Any) -> tuple[int, Integers]:
     """Number of connected components among nodes with neighbours, and each node's (−1: isolated)."""
     _, labels = connected_components(affinity, directed=False)
     labels = labels.astype(np.intp)

@@ -24,7 +24,7 @@ FUSED_ROWS, FUSED_NEIGHBORS = 4096, 100
 def to_host(array: Any) -> Any:
     """As NumPy array or SciPy matrix."""
     if isinstance(array, SparseTensor):
-        return array.hosted
+        return array.scipy_matrix
     return array.detach().cpu().numpy() if isinstance(array, torch.Tensor) else array
 
 
@@ -35,48 +35,48 @@ def from_host(array: Any, reference: Any) -> Any:
     return torch.as_tensor(np.ascontiguousarray(array), device=reference.device)
 
 
-def moved(value: Any, reference: Any) -> Any:
+def to_device_of(value: Any, reference: Any) -> Any:
     """Arrays, tensors and sparse matrices go where ``reference`` is (to the host if it is no tensor); others stay."""
     if not isinstance(reference, torch.Tensor):
         return to_host(value)
     if isinstance(value, torch.Tensor):
         return value.to(reference.device)
     if sp.issparse(value):
-        return SparseTensor.of(value, reference.device)
+        return SparseTensor.from_scipy(value, reference.device)
     return from_host(value, reference) if isinstance(value, np.ndarray) and value.dtype != object else value
 
 
-def rows(array: Any, numbers: Any) -> Any:
+def take_rows(array: Any, numbers: Any) -> Any:
     """Some rows; numbers from the host."""
     return array if isinstance(numbers, slice) else array[from_host(numbers, array)]
 
 
-def row_slices(n_rows: int) -> Iterator[slice]:
+def split_rows(n_rows: int) -> Iterator[slice]:
     """All rows at once: memory is wide here, and every step is a launch."""
     return iter((slice(0, n_rows),))
 
 
-def empty_basis(n_rows: int, n_columns: int, reference: Any) -> Any:
+def allocate_basis(n_rows: int, n_columns: int, reference: Any) -> Any:
     """Room for tall columns."""
     return torch.empty((n_rows, n_columns), dtype=torch.float64, device=reference.device)
 
 
-def copied(block: Any) -> Any:
+def copy_rows(block: Any) -> Any:
     """A copy in row order."""
     return block.clone(memory_format=torch.contiguous_format)
 
 
-def contiguous(block: Any) -> Any:
+def make_contiguous(block: Any) -> Any:
     """In row order."""
     return block.contiguous()
 
 
-def column_lengths(block: Any) -> Any:
+def column_norms(block: Any) -> Any:
     """‖·‖ of each column, on the host."""
     return to_host(torch.linalg.vector_norm(block, dim=0))
 
 
-def square_sum(array: Any) -> float:
+def sum_squares(array: Any) -> float:
     """The sum of squares in float64."""
     return float(torch.linalg.vector_norm(array, dtype=torch.float64)) ** 2
 
@@ -93,7 +93,7 @@ class SparseTensor:
     on_device: ClassVar[bool] = True
 
     @classmethod
-    def of(cls, matrix: Any, device: Any) -> SparseTensor:
+    def from_scipy(cls, matrix: Any, device: Any) -> SparseTensor:
         """A SciPy matrix on a device."""
         csr = sp.csr_array(matrix)
         indices, offsets = csr.indices.astype(np.int64), csr.indptr.astype(np.int64)
@@ -132,7 +132,7 @@ class SparseTensor:
             return torch.sparse_csr_tensor(*parts, size=self.shape, check_invariants=False)
 
     @cached_property
-    def hosted(self) -> Any:
+    def scipy_matrix(self) -> Any:
         """As a SciPy matrix."""
         parts = (to_host(self.data), to_host(self.indices), to_host(self.indptr))
         return sp.csr_array(parts, shape=self.shape)
@@ -143,14 +143,14 @@ class SparseTensor:
 
     def toarray(self) -> Any:
         """The dense matrix, on the host."""
-        return self.hosted.toarray()
+        return self.scipy_matrix.toarray()
 
     def with_data(self, data: Any) -> SparseTensor:
         """Other entries at the same places."""
         return SparseTensor(data, self.indices, self.indptr, self.shape)
 
 
-def directed(weights: Any, indices: Any, n_nodes: int) -> SparseTensor:
+def build_directed(weights: Any, indices: Any, n_nodes: int) -> SparseTensor:
     """The sparse matrix with ``weights`` at each row's neighbours."""
     n_rows, k = weights.shape
     numbers = torch.arange(n_rows, device=weights.device).repeat_interleave(k)
@@ -160,48 +160,48 @@ def directed(weights: Any, indices: Any, n_nodes: int) -> SparseTensor:
     )
 
 
-def symmetrised(weights: SparseTensor) -> SparseTensor:
+def symmetrize(weights: SparseTensor) -> SparseTensor:
     """``(W + Wᵀ) / 2``."""
     ends = torch.cat([weights.rows, weights.indices]), torch.cat([weights.indices, weights.rows])
     return SparseTensor.from_edges(*ends, torch.cat([weights.data, weights.data]) * 0.5, weights.shape)
 
 
-def roots(weights: SparseTensor) -> SparseTensor:
+def square_root(weights: SparseTensor) -> SparseTensor:
     """``√w_ij``."""
     return weights.with_data(torch.sqrt(weights.data))
 
 
-def squares(weights: SparseTensor) -> SparseTensor:
+def square(weights: SparseTensor) -> SparseTensor:
     """``w_ij²``."""
     return weights.with_data(weights.data * weights.data)
 
 
-def scaled(weights: SparseTensor, scale: Any) -> SparseTensor:
+def scale_rows_and_columns(weights: SparseTensor, scale: Any) -> SparseTensor:
     """``s_i w_ij s_j`` in float64."""
     return weights.with_data(weights.data.double() * scale[weights.rows] * scale[weights.indices])
 
 
-def row_shares(weights: SparseTensor, masses: Any) -> SparseTensor:
+def normalize_rows(weights: SparseTensor, masses: Any) -> SparseTensor:
     """``m_j w_ij`` with rows that sum to 1."""
     data = weights.data if masses is None else weights.data * masses[weights.indices]
     totals = torch.zeros(weights.shape[0], dtype=data.dtype, device=data.device).index_add_(0, weights.rows, data)
     return weights.with_data(data / totals[weights.rows])
 
 
-def upper_edges(weights: SparseTensor) -> tuple[Any, Any, Any]:
+def list_upper_edges(weights: SparseTensor) -> tuple[Any, Any, Any]:
     """Rows, columns and weights above the diagonal."""
     upper = weights.rows < weights.indices
     return weights.rows[upper], weights.indices[upper], weights.data[upper]
 
 
-def from_upper_edges(edges: tuple[Any, Any, Any], n_nodes: int) -> SparseTensor:
+def build_from_upper_edges(edges: tuple[Any, Any, Any], n_nodes: int) -> SparseTensor:
     """The symmetric matrix with these edges."""
     rows, columns, data = edges
     ends = torch.cat([rows, columns]), torch.cat([columns, rows])
     return SparseTensor.from_edges(*ends, torch.cat([data, data]), (n_nodes, n_nodes))
 
 
-def components(affinity: SparseTensor, isolated: Any) -> tuple[int, Any]:
+def find_components(affinity: SparseTensor, isolated: Any) -> tuple[int, Any]:
     """Number of connected components among nodes with neighbours, and each node's (−1: isolated).
 
     Every node points to the smallest node it has heard of, its own or its neighbours' pointer's pointer (FastSV).
@@ -221,7 +221,7 @@ def components(affinity: SparseTensor, isolated: Any) -> tuple[int, Any]:
     return int(kept.shape[0]), labels
 
 
-def any_equal_rows(points: Any) -> bool:
+def may_have_equal_rows(points: Any) -> bool:
     """Could two rows be equal? (Equal rows have equal keys; different ones hardly ever.)"""
     bits = (points + 0.0).contiguous().view(torch.int32 if points.dtype == torch.float32 else torch.int64)
     factors = np.random.default_rng(0).integers(1, 2**62, size=points.shape[1]) * 2 + 1

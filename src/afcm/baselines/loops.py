@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from afcm._typing import Floats, Integers
-from afcm._util.optional import usable
+from afcm._util.optional import is_usable
 from afcm.baselines import equations
 from afcm.baselines.equations import TIE
 from afcm.compiled.jit import machine_code
@@ -36,7 +36,7 @@ def choose_loop(scalar: Loop, vectorized: Loop, n_steps: int) -> Loop:
 @functools.cache
 def compile_loop(loop: Callable[..., Any]) -> Any:
     """The loop as machine code; None without Numba."""
-    if not usable("numba", "fast"):
+    if not is_usable("numba", "fast"):
         return None
     return machine_code(loop, {"reassoc", "contract"})  # sums of d terms in any order: SIMD
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from afcm._util.atomic_files import replacing
+from afcm._util.atomic_files import replace_file
 from afcm.checkpoints.facts import digest
 
 FORMAT, SCHEMA = "afcm-checkpoint", 2
@@ -47,7 +47,7 @@ def write(path: Path, finished: bool, facts: Mapping[str, str], content: dict[st
     head = {"format": FORMAT, "schema": SCHEMA, "afcm": __version__, "finished": finished, "facts": dict(facts)}
     document = {**head, "content": encode(content, arrays)}
     text = container.as_text({**document, "seal": seal(document, arrays.by_name)})
-    with replacing(path) as draft:
+    with replace_file(path) as draft:
         container.write(draft, text, arrays.by_name, compressed=False)
 
 

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from afcm._util.atomic_files import remove_drafts
-from afcm._util.messages import one_line
+from afcm._util.messages import to_one_line
 from afcm.checkpoints import files, states
 from afcm.checkpoints.facts import Facts, differences, facts
 from afcm.exceptions import CheckpointWarning
@@ -233,8 +233,8 @@ class WrittenJournal(Journal):
             files.write(self.path, finished, self.facts, content)
         except OSError as error:
             warnings.warn(
-                f"{self.path}: checkpoint not written ({one_line(error, 200)}); the fit goes on and tries again, and "
-                "the checkpoint before stays as it was",
+                f"{self.path}: checkpoint not written ({to_one_line(error, 200)}); the fit goes on and tries again, "
+                "and the checkpoint before stays as it was",
                 CheckpointWarning,
                 stacklevel=2,
             )

@@ -11,7 +11,7 @@ from typing import Any, get_type_hints
 
 import numpy as np
 
-from afcm.arrays import is_tensor, like, to_host
+from afcm.arrays import from_host, is_tensor, to_host
 from afcm.checkpoints.files import CheckpointError
 from afcm.fitting.loop import Progress, Result
 
@@ -61,7 +61,7 @@ def revived(kind: Any, tree: Any, problem: Any, place: Any) -> Any:
     """An instance of a data class or named tuple, its arrays where ``place`` is; any other value as it is."""
     names = field_names(kind)
     if not names:
-        return like(tree, place) if isinstance(tree, np.ndarray) and is_tensor(place) else tree
+        return from_host(tree, place) if isinstance(tree, np.ndarray) and is_tensor(place) else tree
     check_names(tree, kind)
     hints = get_type_hints(kind)
     values = {name: problem if name == PROBLEM else revived(hints[name], tree[name], problem, place) for name in names}

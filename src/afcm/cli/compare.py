@@ -11,7 +11,7 @@ from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 
-from afcm._util.messages import one_line
+from afcm._util.messages import to_one_line
 from afcm.cli import methods, options, outcome
 from afcm.cli.console import collect_warnings, make_console, report_errors, say
 from afcm.cli.progress import Stages, show_progress
@@ -82,7 +82,7 @@ def fit_methods(names: list[str], count: int, samples: Samples, seed: int, stage
             seconds = methods.fit_estimator(estimator, samples.X, stages)
             verdict = Verdict.on(estimator, samples.X, samples.get_column(samples.label))
         except ValueError as error:
-            rows.append({"method": name, "remark": one_line(error)})
+            rows.append({"method": name, "remark": to_one_line(error)})
             continue
         rows.append(
             {

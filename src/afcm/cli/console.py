@@ -14,7 +14,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from afcm._util.messages import one_line
+from afcm._util.messages import to_one_line
 
 BAD_INPUT, INTERRUPTED, TERMINATED = 2, 130, 143
 
@@ -35,7 +35,7 @@ def report_errors(console: Console, when_stopped: str = "stopped; nothing was wr
     try:
         yield
     except (ValueError, OSError, RuntimeError, MemoryError, ImportError) as error:
-        console.print(f"[red]afcm:[/red] {escape(one_line(error))}", highlight=False, soft_wrap=True)
+        console.print(f"[red]afcm:[/red] {escape(to_one_line(error))}", highlight=False, soft_wrap=True)
         raise typer.Exit(BAD_INPUT) from error
     except KeyboardInterrupt as error:
         say(console, when_stopped)

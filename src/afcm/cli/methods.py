@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from afcm._util.progress import listening
+from afcm._util.progress import listen
 from afcm.cli.progress import Stages
 
 # From one checkpoint to the next, which does not keep a disk busy.
@@ -84,7 +84,7 @@ def fit_estimator(estimator: Any, X: Any, stages: Stages, checkpoint: Path | Non
     if reports:
         estimator.set_params(callback=make_callback(estimator, stages, checkpoint))
     try:
-        with listening(stages.advance):
+        with listen(stages.advance):
             estimator.fit(X)
     finally:
         if reports:

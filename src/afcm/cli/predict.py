@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from afcm._util.pipelines import last_step, seen_by_last_step
+from afcm._util.pipelines import last_step, transform_before_last_step
 from afcm.cli import options, outcome
 from afcm.cli.console import collect_warnings, make_console, report_errors
 from afcm.cli.progress import show_progress
@@ -79,7 +79,7 @@ def label_samples(fitted: Any, samples: Samples, out: Path) -> dict[str, Any]:
     estimator = last_step(fitted)
     with warnings.catch_warnings():  # the columns were chosen by their names
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
-        X = seen_by_last_step(fitted, samples.X)
+        X = transform_before_last_step(fitted, samples.X)
     labels = estimator.predict(X)
     soft = hasattr(estimator, "predict_proba")
     memberships = estimator.predict_proba(X) if soft else np.eye(estimator.n_clusters)[labels]

@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-from afcm._util.messages import one_line
+from afcm._util.messages import to_one_line
 from afcm.cli.console import format_command_line, make_console, report_errors, say
 from afcm.cli.options import split_names
 from afcm.datasets import DatasetCorrupt, DatasetNotFound, load_dataset
@@ -57,7 +57,7 @@ def check_data(specs: list[Spec], folder: Path | None, console: Console) -> None
         try:
             load_dataset(name, folder=folder, download=False)
         except DatasetNotFound as error:
-            say(console, f"skipping {name}: {one_line(error)}")
+            say(console, f"skipping {name}: {to_one_line(error)}")
         except DatasetCorrupt as error:
             raise ValueError(str(error)) from error
 

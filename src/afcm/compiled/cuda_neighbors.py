@@ -239,7 +239,7 @@ def best_groups(minima: Any, bundles: Any, count: int) -> tuple[Any, Any]:
 
 
 def nearest(points: Any, k: int, queries: Any = None) -> tuple[Any, Any]:
-    """The k nearest rows and their squared distances (float64), as `afcm.neighbors.search.find_neighbors` gives them."""
+    """The k nearest rows and their squared distances (float64), as `afcm.neighbors.find_neighbors` gives them."""
     table, asked = Table.of(points, k), points if queries is None else queries
     own = torch.arange(asked.shape[0], device=points.device)
     own = own if queries is None else torch.full_like(own, -1)

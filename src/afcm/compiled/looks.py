@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from afcm._util.optional import usable
+from afcm._util.optional import is_usable
 from afcm.arrays import is_chunked, is_tensor
 
 # Numbers in X from which on it may pay to load Numba.
@@ -19,7 +19,7 @@ def fused_look(points: Any, masses: Any, *, fuzzy: bool = False) -> Any:
         return None
     if is_tensor(points):
         return cuda_look(points, masses, fuzzy)
-    if points.dtype not in (np.float32, np.float64) or points.size < WORTH_FUSING or not usable("numba", "fast"):
+    if points.dtype not in (np.float32, np.float64) or points.size < WORTH_FUSING or not is_usable("numba", "fast"):
         return None
     from afcm.compiled import centers
 

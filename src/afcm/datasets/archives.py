@@ -18,7 +18,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from afcm._util.atomic_files import replacing
+from afcm._util.atomic_files import replace_file
 from afcm.datasets.errors import DatasetCorrupt
 from afcm.datasets.records import Archive, DatasetInfo, Samples, as_samples
 
@@ -48,7 +48,7 @@ def read_archive(path: Path, archive: Archive, info: DatasetInfo, *, verify: boo
 def write_archive(path: Path, samples: Samples) -> None:
     """Write `samples` so that `path` holds either the old file or the whole new one."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(path) as draft:
+    with replace_file(path) as draft:
         np.savez_compressed(draft, X=samples.X, y=samples.y, missing=samples.missing)
 
 

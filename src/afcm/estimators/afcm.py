@@ -263,7 +263,7 @@ class AFCM(GraphInputs, GraphRuns, GraphChunks):
         self._store_fit(prepared, problem, best)
         if prepared.to_host:
             kept = self._similarity, self._base, self._extension
-            self._similarity, self._base, self._extension = arrays.moved(kept, None)
+            self._similarity, self._base, self._extension = arrays.to_device_of(kept, None)
         if stopped is not None:
             raise stopped
         return self

@@ -9,7 +9,7 @@ from array_api_compat import array_namespace, device
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from afcm.arrays import backend_of, by_rows, is_chunked
+from afcm.arrays import backend_of, is_chunked, map_rows
 from afcm.estimators.inputs import DTYPES, entered
 from afcm.estimators.tables import validated
 from afcm.exceptions import HardMembershipsWarning, MergedClustersWarning, NotConvergedWarning
@@ -106,7 +106,7 @@ class SoftClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
 def hard_labels(memberships: Any, block_rows: int = 8192) -> Any:
     """``argmax_j u_ij`` (the first on ties), by blocks: NumPy's argmax copies what is not in row order."""
     if is_chunked(memberships):
-        return by_rows(hard_labels, memberships)
+        return map_rows(hard_labels, memberships)
     xp = array_namespace(memberships)
     labels = xp.empty(memberships.shape[0], dtype=xp.int64, device=device(memberships))
     for start in range(0, memberships.shape[0], block_rows):
@@ -127,9 +127,9 @@ class Extent(NamedTuple):
 def extent(memberships: Any) -> Extent:
     """One pass over memberships."""
     if is_chunked(memberships):
-        return Extent(memberships.shape, *backend_of(memberships).extent(memberships))
+        return Extent(memberships.shape, *backend_of(memberships).measure_extent(memberships))
     sure = array_namespace(memberships).max(memberships, axis=1)
-    numbers = (backend_of(memberships).square_sum(memberships), memberships.min(), sure.max(), sure.min())
+    numbers = (backend_of(memberships).sum_squares(memberships), memberships.min(), sure.max(), sure.min())
     return Extent(memberships.shape, *map(float, numbers))
 
 

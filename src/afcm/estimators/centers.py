@@ -81,9 +81,9 @@ class CenterClusterer(StreamingClusterer):
         how: dict[str, Any] = {"max_iter": self.max_iter, "tol": self._tol(X), "stop": STOP_RULES[self.stop]}
         starters = self._starters(problem, random)
         best, stopped = journal.best_run(problem, starters, key=lambda result: result.state.objective, **how)
-        self.cluster_centers_ = arrays.moved(best.state.centers, given)
+        self.cluster_centers_ = arrays.to_device_of(best.state.centers, given)
         self._variance = problem.total_scatter / problem.mass
-        memberships = arrays.moved(best.state.memberships, given)
+        memberships = arrays.to_device_of(best.state.memberships, given)
         self._store_run(best, memberships, doubt_hard=problem.is_capped(best.state.precision))
         if stopped is not None:
             raise stopped
@@ -173,7 +173,7 @@ class CenterClusterer(StreamingClusterer):
         """Memberships of new samples, n×c; rows sum to 1. The model is not changed."""
         points = self._entered(X)
         problem, centers = self._problem(points), self._centers_for(points)
-        return arrays.moved(problem.memberships_at(centers, getattr(self, "gamma_", None)), X)
+        return arrays.to_device_of(problem.memberships_at(centers, getattr(self, "gamma_", None)), X)
 
     def _state_of(self, X: Any, sample_weight: Any = None) -> CenterState:
         """The fitted centres (and γ) with other samples."""
@@ -190,7 +190,7 @@ class CenterClusterer(StreamingClusterer):
         """Distances to the centres, n×c (as `sklearn.cluster.KMeans.transform`)."""
         points = self._entered(X)
         distances = partial(fuzzy_c_means.distances, centers=self._centers_for(points))
-        return arrays.moved(arrays.by_rows(distances, points, self._n_features_out), X)
+        return arrays.to_device_of(arrays.map_rows(distances, points, self._n_features_out), X)
 
     @property
     def _n_features_out(self) -> int:

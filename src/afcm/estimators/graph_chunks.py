@@ -114,8 +114,8 @@ class GraphChunks(GraphClusterer):
         self.normalized_cut_, self.n_components_ = cut, prepared.shared.graph.components[0]
         self.neighbor_recall_, self.eigen_residual_ = 1.0, state.eigen_residual
         place = partial(placed_rows, similarity=self._similarity, fitted=self._extension, dtype=prepared.points.dtype)
-        self.embedding_ = arrays.by_rows(partial(place, embedded=True), prepared.points, self.n_clusters_)
-        memberships = arrays.by_rows(partial(place, embedded=False), prepared.points, self.n_clusters_)
+        self.embedding_ = arrays.map_rows(partial(place, embedded=True), prepared.points, self.n_clusters_)
+        memberships = arrays.map_rows(partial(place, embedded=False), prepared.points, self.n_clusters_)
         self._store_run(best, memberships, doubt_hard=cut > CLEAN_CUT * self.n_clusters_)
 
 
@@ -124,7 +124,7 @@ def learned_anchors(X: Any, setting: AnchorSetting) -> Any:
     random, n_anchors = np.random.RandomState(0), setting.effective_anchors(X.shape[0])
     size = learning.LEARNED_FROM * n_anchors
     if X.shape[0] > size:
-        X = arrays.rows(X, starts.draw_rows(X.shape[0], size, random))
+        X = arrays.take_rows(X, starts.draw_rows(X.shape[0], size, random))
     return learning.learned(arrays.to_host(X), n_anchors, random)
 
 

@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 from afcm import arrays
-from afcm._util.optional import needed
+from afcm._util.optional import require
 from afcm.estimators import validation
 from afcm.estimators.inputs import entered
 from afcm.estimators.placing import GraphClusterer
@@ -32,7 +32,7 @@ class GraphInputs(GraphClusterer):
         validation.check_choice("kernel", self.kernel, ("sharpened", *KERNELS))
         validation.check_choice("neighbor_search", self.neighbor_search, SEARCHES)
         if self.neighbor_search == "approximate":
-            needed("numba", "fast", "neighbor_search='approximate' needs", "Numba")
+            require("numba", "fast", "neighbor_search='approximate' needs", "Numba")
         validation.check_choice("affinity", self.affinity, ("nearest_neighbors", "precomputed"))
         validation.check_choice("graph", self.graph, ("neighbors", "anchors"))
         if self.n_anchors != "auto":

@@ -75,13 +75,13 @@ class GraphRuns(GraphClusterer):
             return problem.with_memberships(soft_assignment(points, masses, centers))
         degrees = prepared.graph.degrees
         memberships = starts.draw_memberships(degrees.shape[0], self.n_clusters_, random)
-        return problem.with_memberships(arrays.like(memberships, degrees))
+        return problem.with_memberships(arrays.from_host(memberships, degrees))
 
     def _fitted_start(self, problem: Problem, prepared: PreparedGraph) -> State:
         """The nodes' memberships and embedding of the fit before."""
         nodes, fitted = prepared.graph.degrees, self._extension
         validation.check_warm_start(fitted.memberships.T.shape, (self.n_clusters_, nodes.shape[0]))
-        memberships, embedding = (arrays.like(part, nodes) for part in (fitted.memberships, fitted.embedding))
+        memberships, embedding = (arrays.from_host(part, nodes) for part in (fitted.memberships, fitted.embedding))
         return problem.fitted(memberships, fitted.precision, embedding)
 
     def _given_memberships(self, prepared: PreparedGraph) -> Any:
@@ -89,10 +89,10 @@ class GraphRuns(GraphClusterer):
         init = arrays.to_host(self.init)
         kind, array = validation.check_init_array(init, X.shape[0], self.n_clusters_, X.shape[1])
         if kind == "memberships":
-            return arrays.like(array[nodes.rows], X)
+            return arrays.from_host(array[nodes.rows], X)
         if points is None or sp.issparse(points):
             raise ValueError("init holds centres; with a precomputed affinity or sparse X give memberships instead")
-        return soft_assignment(points, nodes.masses, arrays.like(array, points))
+        return soft_assignment(points, nodes.masses, arrays.from_host(array, points))
 
     def _cut(self, graph: Graph, result: Result[State]) -> float:
         labels = hard_labels(result.state.memberships)
@@ -112,8 +112,8 @@ class GraphRuns(GraphClusterer):
 
     def _store_fit(self, prepared: PreparedGraph, problem: Problem, best: Result[State]) -> None:
         home = None if prepared.to_host else prepared.graph.degrees
-        self.embedding_, memberships = arrays.moved(self._expanded(prepared.samples, prepared.nodes), home)
-        self.cluster_centers_ = arrays.moved(best.state.centers, home)
+        self.embedding_, memberships = arrays.to_device_of(self._expanded(prepared.samples, prepared.nodes), home)
+        self.cluster_centers_ = arrays.to_device_of(best.state.centers, home)
         self.graph_weight_ = problem.graph_weight
         self.gamma_cap_ = problem.largest_precision(self.n_clusters_)
         self.normalized_cut_ = self._cut(prepared.graph, best)
@@ -132,10 +132,10 @@ class GraphRuns(GraphClusterer):
     def _expanded(self, X: Any, nodes: Distinct) -> tuple[Any, Any]:
         """Embedding and memberships of the nodes, for every sample; absent ones (weight 0) are predicted."""
         fitted, inverse = self._extension, nodes.inverse
-        embedding, memberships = arrays.rows(fitted.embedding, inverse), arrays.rows(fitted.memberships, inverse)
+        embedding, memberships = arrays.take_rows(fitted.embedding, inverse), arrays.take_rows(fitted.memberships, inverse)
         absent = np.zeros(0, dtype=np.intp) if isinstance(inverse, slice) else np.flatnonzero(inverse < 0)
         if absent.size:
-            where, placed = arrays.like(absent, X), self._similarity.place(arrays.rows(X, absent))
+            where, placed = arrays.from_host(absent, X), self._similarity.place(arrays.take_rows(X, absent))
             embedding[where] = fitted.embed(placed)
             memberships[where] = fitted.memberships_of(embedding[where])
         if self.affinity == "precomputed":

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from afcm import arrays
-from afcm._util.optional import needed
+from afcm._util.optional import require
 from afcm.estimators.tables import check_reach, validated
 
 DTYPES = (np.float64, np.float32)
@@ -22,7 +22,7 @@ def entered(
         X = checked_tensor(estimator, X, reset=reset)
         return X if device is None else X.to(device)
     if arrays.is_dask(X):
-        X = arrays.dask_side().entered(estimator, X, device=device, reset=reset, dtypes=DTYPES)
+        X = arrays.dask_backend().validate_samples(estimator, X, device=device, reset=reset, dtypes=DTYPES)
         if reset:
             check_reach(X)
         return X
@@ -35,7 +35,7 @@ def on_device(X: Any, device: Any) -> Any:
     if sp.issparse(X):
         raise ValueError(f"X is sparse; device={device!r} needs dense X: use X.toarray(), or device=None")
     try:
-        torch = needed("torch", "gpu", f"device={device!r} needs", "PyTorch")
+        torch = require("torch", "gpu", f"device={device!r} needs", "PyTorch")
     except ImportError as error:
         raise ValueError(f"{error}, or use device=None") from None
     try:
@@ -69,7 +69,7 @@ def checked_tensor(estimator: Any, X: Any, *, reset: bool) -> Any:
 def cast(array: Any, reference: Any) -> Any:
     """An array in the library, on the device and in the dtype of ``reference``."""
     if arrays.is_tensor(reference):
-        return arrays.moved(array, reference).to(reference.dtype)
+        return arrays.to_device_of(array, reference).to(reference.dtype)
     if arrays.is_chunked(array):
         return array.astype(reference.dtype)
     return arrays.to_host(array).astype(reference.dtype, copy=False)

@@ -38,7 +38,7 @@ class GraphClusterer(SoftClusterer):
 
     def _leaving(self, values: Any, X: Any) -> Any:
         """Of the kind that X is, in the dtype of the fit."""
-        return cast(arrays.moved(values, X), arrays.moved(self.memberships_[:0], X))
+        return cast(arrays.to_device_of(values, X), arrays.to_device_of(self.memberships_[:0], X))
 
     def _placed(self, X: Any) -> tuple[Any, Any]:
         """New samples as the graph sees them, and what was fitted, both where X is to be worked on."""
@@ -46,7 +46,7 @@ class GraphClusterer(SoftClusterer):
         X = self._entered(X, accept_sparse=self.graph == "neighbors")
         if self.affinity == "precomputed" and X.min() < 0:
             raise ValueError(f"X holds a negative similarity ({X.min():.6g}); use numbers of at least 0")
-        similarity, fitted = arrays.moved((self._similarity, self._extension), X)
+        similarity, fitted = arrays.to_device_of((self._similarity, self._extension), X)
         return similarity.place(X), fitted
 
     def _refuse_tensors(self, X: Any) -> None:
@@ -73,7 +73,7 @@ class GraphClusterer(SoftClusterer):
     def _placed_later(self, X: Any, *, embedded: bool) -> Any:
         """The same for chunks, each when it is asked for."""
         how = {"similarity": self._similarity, "fitted": self._extension, "dtype": self.memberships_.dtype}
-        return arrays.by_rows(partial(placed_rows, embedded=embedded, **how), self._entered(X), self._n_features_out)
+        return arrays.map_rows(partial(placed_rows, embedded=embedded, **how), self._entered(X), self._n_features_out)
 
     def calibrated_memberships(self, X: Any = None) -> Any:
         """Memberships softened by how mixed a sample's neighbourhood is, n×c; rows sum to 1.
@@ -96,11 +96,11 @@ class GraphClusterer(SoftClusterer):
         spread = diffused(self._base, self._extension.memberships)
         if X is not None:
             placed, fitted = self._placed(X)
-            averaged = fitted.averaged(placed, arrays.moved(spread, fitted.memberships))
+            averaged = fitted.averaged(placed, arrays.to_device_of(spread, fitted.memberships))
             return self._leaving(averaged, X)
         if not isinstance(self._inverse, slice) and (self._inverse < 0).any():
             raise ValueError("some samples had weight 0 and are not in the graph; give them as X")
-        return self._leaving(arrays.rows(spread, self._inverse), spread)
+        return self._leaving(arrays.take_rows(spread, self._inverse), spread)
 
     @property
     def _n_features_out(self) -> int:

@@ -110,7 +110,7 @@ class PlainAFCM(CenterClusterer):
         """Log-density of each sample under the equivalent mixture."""
         points = self._entered(X)
         log_densities = partial(mixture_log_densities, centers=self._centers_for(points), precision=self.gamma_)
-        return arrays.moved(arrays.by_rows(log_densities, points), X)
+        return arrays.to_device_of(arrays.map_rows(log_densities, points), X)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Mean log-density: higher is better."""

@@ -17,14 +17,14 @@ def weights_for(X: Any, sample_weight: Any) -> Any:
     if not arrays.is_dask(sample_weight) or not arrays.is_chunked(X):
         weights = validation.check_sample_weight(arrays.to_host(sample_weight), n_samples)
         return beside(X, weights)
-    side = arrays.dask_side()
-    weights = side.sized_rows(sample_weight)
+    side = arrays.dask_backend()
+    weights = side.to_row_array(sample_weight)
     if weights.shape != (n_samples,):
         raise ValueError(f"sample_weight has shape {weights.shape}, expected ({n_samples},): one weight per sample")
-    fine, total, *span = side.weight_totals(weights)
+    fine, total, *span = side.summarize_weights(weights)
     validation.judge_weights(fine, total)
     validation.check_weight_range(*span)
-    return side.beside(weights, X)
+    return side.chunk_like(weights, X)
 
 
 def init_for(X: Any, init: Any, n_clusters: int) -> tuple[str, Any]:
@@ -32,22 +32,22 @@ def init_for(X: Any, init: Any, n_clusters: int) -> tuple[str, Any]:
     if not arrays.is_dask(init) or not arrays.is_chunked(X) or init.shape == (n_clusters, X.shape[1]):
         kind, array = validation.check_init_array(arrays.to_host(init), X.shape[0], n_clusters, X.shape[1])
         return kind, beside(X, array) if kind == "memberships" else array
-    side = arrays.dask_side()
-    memberships = side.sized_rows(init)
+    side = arrays.dask_backend()
+    memberships = side.to_row_array(init)
     if memberships.shape != (X.shape[0], n_clusters):
         validation.refuse_init(memberships.shape, X.shape[0], n_clusters, X.shape[1])
-    fine, worst = side.row_sums(memberships)
+    fine, worst = side.summarize_row_sums(memberships)
     validation.judge_memberships(fine, "the worst row", worst)
-    return "memberships", side.beside(memberships / memberships.sum(axis=1, keepdims=True), X)
+    return "memberships", side.chunk_like(memberships / memberships.sum(axis=1, keepdims=True), X)
 
 
 def random_memberships_for(X: Any, n_clusters: int, random: np.random.RandomState) -> Any:
     """Random memberships of the rows of X; of chunks, drawn where they are, the same however X is chunked."""
     if not arrays.is_chunked(X):
         return starts.draw_memberships(X.shape[0], n_clusters, random)
-    return starts.to_memberships(arrays.dask_side().random_rows(n_clusters, int(random.randint(2**31 - 1)), X))
+    return starts.to_memberships(arrays.dask_backend().draw_uniform_rows(n_clusters, int(random.randint(2**31 - 1)), X))
 
 
 def beside(X: Any, array: Any) -> Any:
     """An array with one row per sample (or None), chunked if X is."""
-    return arrays.dask_side().beside(array, X) if array is not None and arrays.is_chunked(X) else array
+    return arrays.dask_backend().chunk_like(array, X) if array is not None and arrays.is_chunked(X) else array

@@ -101,10 +101,10 @@ class StreamingClusterer(SoftClusterer):
         return np.asarray(arrays.to_host(self.cluster_centers_), dtype=np.float64)
 
     def _store_batch(self, state: CenterState, X: Any) -> None:
-        self.cluster_centers_ = arrays.moved(state.centers, X)
+        self.cluster_centers_ = arrays.to_device_of(state.centers, X)
         if state.precision is not None:
             self.gamma_ = state.precision
-        self.memberships_, self.objective_ = arrays.moved(state.memberships, X), state.objective
+        self.memberships_, self.objective_ = arrays.to_device_of(state.memberships, X), state.objective
         known = extent(self.memberships_)
         self.labels_, self.crispness_ = hard_labels(self.memberships_), crispness(known)
         self.membership_state_ = self._judged(known)

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from array_api_compat import array_namespace
 from sklearn.utils.validation import validate_data
 
-from afcm.arrays import dask_side, is_chunked, is_dask, is_tensor, to_host
+from afcm.arrays import dask_backend, is_chunked, is_dask, is_tensor, to_host
 
 # Squared distances of two samples, and sums of a few, stay below the largest number.
 ROOM = 16
@@ -63,7 +63,7 @@ def check_reach(X: Any) -> None:
 def largest_size(X: Any) -> float:
     """``max |x|``, without a copy of X."""
     if is_chunked(X):
-        return float(dask_side().largest_size(X))
+        return float(dask_backend().find_largest_magnitude(X))
     if sp.issparse(X):
         X = X.data
     if not math.prod(X.shape):

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from array_api_compat import array_namespace
 
 from afcm._typing import Floats
-from afcm.arrays import dask_side, is_chunked, to_host
+from afcm.arrays import dask_backend, is_chunked, to_host
 from afcm.equations import paper
 from afcm.estimators.tables import largest_number
 
@@ -211,7 +211,7 @@ def count_distinct(X: Any, weights: Floats | None, enough: int) -> int:
 
 def few_rows(X: Any, weights: Any, enough: int) -> Floats:
     """`few_distinct` of chunks, as many of them as it takes."""
-    return np.asarray(dask_side().few_rows(X, weights, enough, few_distinct))
+    return np.asarray(dask_backend().collect_rows(X, weights, enough, few_distinct))
 
 
 def few_distinct(X: Any, weights: Floats | None, enough: int) -> Floats:

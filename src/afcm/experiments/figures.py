@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from afcm._util.optional import needed
+from afcm._util.optional import require
 from afcm.exceptions import AFCMWarning
 from afcm.experiments.markdown import params_text
 from afcm.experiments.printed import Score, printed_score
@@ -110,7 +110,7 @@ def table_figure(rows: Iterable[Row]) -> Figure:
 def new_figure(width: float, height: float) -> Figure:
     """An empty figure (inches), or an error that says what to install."""
     try:
-        figure = needed("matplotlib.figure", "plot", "figures need")
+        figure = require("matplotlib.figure", "plot", "figures need")
     except ImportError as error:
         raise MissingMatplotlib(str(error)) from error
     return figure.Figure(figsize=(width, height), layout="constrained")

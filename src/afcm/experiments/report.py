@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from afcm._util.atomic_files import replacing
+from afcm._util.atomic_files import replace_file
 from afcm.experiments import figures, overview, sections, tables
 from afcm.experiments.record import Row, StoreError
 from afcm.experiments.summary import Cell, distinct, summarize
@@ -67,7 +67,7 @@ def write_atomically(path: Path, content: bytes) -> Path:
     """Replace a file by new content, so that a reader finds the old or the new one and nothing in between."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(path) as draft:
+        with replace_file(path) as draft:
             draft.write_bytes(content)
     except OSError as error:
         raise StoreError(

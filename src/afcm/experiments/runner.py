@@ -26,7 +26,7 @@ import sklearn
 from threadpoolctl import threadpool_limits
 
 import afcm
-from afcm._util.messages import one_line
+from afcm._util.messages import to_one_line
 from afcm.datasets import DatasetNotFound
 from afcm.experiments import methods
 from afcm.experiments.methods import NotApplicable, Workbench
@@ -173,7 +173,7 @@ def group_rows(group: Group, folder: str | None) -> Iterator[Row]:
         bench = workbench(group[0].dataset, folder)
     except DatasetNotFound as error:
         for task in group:
-            yield row_of(task, status="skipped", reason=one_line(error), details={"absent": True})
+            yield row_of(task, status="skipped", reason=to_one_line(error), details={"absent": True})
         return
     with threadpool_limits(1):
         for task in group:
@@ -196,9 +196,9 @@ def run(task: Task, bench: Workbench) -> Row:
             model, details = methods.RUNNERS[task.runner](bench, task.params, task.seed)
             seconds = time.perf_counter() - begin - (bench.seconds - shared)
     except NotApplicable as error:
-        return row_of(task, status="skipped", reason=one_line(error))
+        return row_of(task, status="skipped", reason=to_one_line(error))
     except Exception as error:  # a failure is a result; the run goes on
-        name, said = type(error).__name__, one_line(error)
+        name, said = type(error).__name__, to_one_line(error)
         return row_of(task, status="failed", reason=name if said == name else f"{name}: {said}")
     names = sorted({warning.category.__name__ for warning in caught})
     details = described(model) | details | ({"warnings": names} if names else {})  # a runner's own words count

@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.random import sample_without_replacement
 
 from afcm._typing import Floats, Integers
-from afcm.arrays import is_tensor, like, rows, to_host
+from afcm.arrays import from_host, is_tensor, take_rows, to_host
 from afcm.fitting.loop import run
 from afcm.graph import components
 from afcm.graph.affinity import Graph, normalized_cut
@@ -62,11 +62,11 @@ def seed_centers(points: Any, n_clusters: int, masses: Floats | None, random: np
     given = points
     if points.shape[0] > SEED_SAMPLE:
         sample = draw_rows(points.shape[0], SEED_SAMPLE, random)
-        points, masses = rows(points, sample), None if masses is None else rows(masses, sample)
+        points, masses = take_rows(points, sample), None if masses is None else take_rows(masses, sample)
     points, masses = to_host(points), to_host(masses)
     kept, weights, _ = distinct(points, masses)
     centers, _ = kmeans_plusplus(points[kept], n_clusters, sample_weight=weights, random_state=random)
-    return like(np.asarray(centers, dtype=points.dtype), given)
+    return from_host(np.asarray(centers, dtype=points.dtype), given)
 
 
 def draw_rows(n_rows: int, size: int, random: np.random.RandomState) -> Integers:
@@ -96,7 +96,7 @@ def spectral_start(
     if n_components >= n_clusters:
         known, volumes = to_host(labels), to_host(graph.volumes)
         sizes = np.bincount(known[known >= 0], weights=volumes[known >= 0]).astype(np.float64)
-        labels = like(components.joined(known, sizes, n_clusters, points, random), labels)
+        labels = from_host(components.joined(known, sizes, n_clusters, points, random), labels)
         return null_space(graph, labels, n_clusters), one_hot(labels, n_clusters)
     eigen = solve(n_clusters)
     best = one_hot(k_means(normalize_rows(eigen.vectors), n_clusters, graph.masses, random, n_runs), n_clusters)
@@ -125,7 +125,7 @@ def k_means(
         if points.shape[0] * points.shape[1] > torch_k_means.HOST_KMEANS:
             return torch_k_means.k_means(points, n_clusters, masses, random, n_runs)
         found = k_means(to_host(points), n_clusters, to_host(masses), random, n_runs)
-        return like(found, points)
+        return from_host(found, points)
     model = KMeans(n_clusters, n_init=n_runs, random_state=random)
     with warnings.catch_warnings():  # fewer distinct rows than clusters is no news here
         warnings.simplefilter("ignore", ConvergenceWarning)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from afcm.arrays.torch_arrays import from_host, rows, to_host
+from afcm.arrays.torch_arrays import from_host, take_rows, to_host
 
 # Up to this many numbers k-means runs on the host: copying them costs less than starting the kernels.
 HOST_KMEANS = 200_000
@@ -20,8 +20,8 @@ def k_means(points: Any, n_clusters: int, masses: Any, random: Any, n_runs: int)
     from sklearn.cluster import kmeans_plusplus
 
     chosen = np.sort(random.choice(points.shape[0], min(SEED_SAMPLE, points.shape[0]), replace=False))
-    sample = to_host(rows(points, chosen))
-    weights = None if masses is None else to_host(rows(masses, chosen))
+    sample = to_host(take_rows(points, chosen))
+    weights = None if masses is None else to_host(take_rows(masses, chosen))
     best, lowest = None, float("inf")
     for _ in range(n_runs):
         seeds, _ = kmeans_plusplus(sample, n_clusters, sample_weight=weights, random_state=random)

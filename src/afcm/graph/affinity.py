@@ -43,24 +43,24 @@ class Graph:
     @cached_property
     def components(self) -> tuple[int, Integers]:
         """Number of connected components among nodes with neighbours, and each node's (−1: isolated)."""
-        count, labels = backend_of(self.affinity).components(self.affinity, self.degrees <= 0)
+        count, labels = backend_of(self.affinity).find_components(self.affinity, self.degrees <= 0)
         return count, labels
 
 
 def directed(weights: Floats, indices: Integers, n_nodes: int) -> Any:
     """The sparse matrix with ``weights`` at each row's neighbours."""
-    return backend_of(weights).directed(weights, indices, n_nodes)
+    return backend_of(weights).build_directed(weights, indices, n_nodes)
 
 
 def symmetrised(weights: Any) -> Any:
     """``(W + Wᵀ) / 2``."""
-    return backend_of(weights).symmetrised(weights)
+    return backend_of(weights).symmetrize(weights)
 
 
 def agreed(weights: Any) -> Any:
     """``((√w_ij + √w_ji) / 2)²``: a similarity that only one side sees counts a quarter, not a half."""
     backend = backend_of(weights)
-    return backend.squares(backend.symmetrised(backend.roots(weights)))
+    return backend.square(backend.symmetrize(backend.square_root(weights)))
 
 
 def normalised(weights: Any, masses: Floats | None = None) -> Graph:
@@ -71,7 +71,7 @@ def normalised(weights: Any, masses: Floats | None = None) -> Graph:
     scale = inverse_sqrt(degrees)
     if masses is not None:
         scale = scale * xp.sqrt(masses)
-    return Graph(backend_of(weights).scaled(weights, scale), degrees, masses)
+    return Graph(backend_of(weights).scale_rows_and_columns(weights, scale), degrees, masses)
 
 
 def normalized_cut(graph: Graph, indicator: Floats) -> float:

@@ -38,7 +38,7 @@ def component_gaps(labels: Integers, n_components: int, points: Any, random: np.
     if points is None:
         return 1.0 - np.eye(n_components)
     rows, offsets = witnesses(labels, n_components, random)
-    squared = euclidean_distances(arrays.to_host(arrays.rows(points, rows)), squared=True)
+    squared = euclidean_distances(arrays.to_host(arrays.take_rows(points, rows)), squared=True)
     return np.minimum.reduceat(np.minimum.reduceat(squared, offsets, axis=0), offsets, axis=1)
 
 

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from afcm._typing import Floats, Integers
-from afcm.arrays import backend_of, is_tensor, like, to_host
+from afcm.arrays import backend_of, from_host, is_tensor, to_host
 
 
 class Distinct(NamedTuple):
@@ -31,10 +31,10 @@ def distinct(points: Any, sample_weight: Floats | None = None, *, merge: bool = 
     if not merge and sample_weight is None:
         return everything
     if is_tensor(points):
-        if sample_weight is None and not backend_of(points).any_equal_rows(points):
+        if sample_weight is None and not backend_of(points).may_have_equal_rows(points):
             return everything
         found = distinct(to_host(points), sample_weight, merge=merge)  # duplicates are sorted out on the host
-        return found._replace(masses=like(found.masses, points))
+        return found._replace(masses=from_host(found.masses, points))
     first, inverse = _first_of_equals(points) if merge else (np.arange(n), np.arange(n))
     if sample_weight is None and first.size == n:
         return everything

@@ -8,7 +8,7 @@ import numpy as np
 from array_api_compat import array_namespace, device
 
 from afcm._typing import Floats, Integers
-from afcm.arrays import like
+from afcm.arrays import from_host
 from afcm.graph.affinity import Graph
 from afcm.linalg import eigensolver
 from afcm.linalg.operator import Eigenpairs, GraphPlusLowRank
@@ -49,7 +49,7 @@ def search_block(graph: Graph, n_clusters: int, hint: Floats | None = None) -> F
     if hint is not None:
         known = xp.concat([known, hint], axis=1)[:, :width]
     drawn = np.random.RandomState(0).standard_normal((labels.shape[0], width - known.shape[1]))
-    return xp.concat([known, like(drawn, labels)], axis=1)
+    return xp.concat([known, from_host(drawn, labels)], axis=1)
 
 
 def null_space(graph: Graph, labels: Integers, n_groups: int) -> Eigenpairs:

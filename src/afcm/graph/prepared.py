@@ -78,7 +78,7 @@ class PreparedGraph:
         """Leading eigenvectors of S, solved for once; by default accurate enough to start from."""
         key = (n_wanted, angle_tol)
         if key not in self._solved:
-            progress.begin("solving for eigenvectors")
+            progress.start_stage("solving for eigenvectors")
             self._solved[key] = leading(self.graph, n_wanted, angle_tol, dense=self.dense, hint=self.hint)
         return self._solved[key]
 
@@ -112,7 +112,7 @@ class GraphSetting:
 
     def from_points(self, X: Any, nodes: Distinct) -> PreparedGraph:
         """The graph of the nearest neighbours among different samples."""
-        points = X if nodes.masses is None else arrays.rows(X, nodes.rows)
+        points = X if nodes.masses is None else arrays.take_rows(X, nodes.rows)
         counted = None if self.n_clusters is not None else count_neighbors(points, self.search)
         parts = None if counted is None else counted_parts(*counted, nodes.masses)
         n_clusters = self.n_clusters or max(parts.count if parts else 1, 1)

@@ -46,11 +46,11 @@ def sharpened(graph: Graph, weights: Any, n_clusters: int, n_neighbors: int) -> 
     accurate = eigenvectors.leading(graph, n_clusters).vectors
     vectors = eigenvectors.leading(graph, most, hint=accurate, max_steps=ROUGH_STEPS).vectors
     backend = backend_of(weights)
-    rows, columns, data = backend.upper_edges(weights)
+    rows, columns, data = backend.list_upper_edges(weights)
     together = coherence(vectors, (rows, columns), n_clusters)
     kept = data * (FLOOR + (1 - FLOOR) * together)
     return Sharpened(
-        normalised(backend.from_upper_edges((rows, columns, kept), weights.shape[0]), graph.masses), vectors
+        normalised(backend.build_from_upper_edges((rows, columns, kept), weights.shape[0]), graph.masses), vectors
     )
 
 

@@ -20,7 +20,7 @@ from scipy.linalg import eigh
 
 from afcm._typing import Floats
 from afcm._util.threads import one_blas_thread
-from afcm.arrays import moved
+from afcm.arrays import to_device_of
 from afcm.linalg.operator import Eigenpairs, GraphPlusLowRank, row_slices
 from afcm.linalg.search_space import RitzPairs, SearchSpace
 
@@ -83,7 +83,7 @@ def leading_eigenvectors(
             found = _search(SearchSpace(operator, n_wanted, start), extra, (trace_tol, angle_tol), max_steps)
         if found is None:  # solved on the host, wherever the arrays are
             found = solver(operator.to_host(), n_wanted, trace_tol, angle_tol)
-            vectors, image = moved((found.vectors, found.graph_image), start)
+            vectors, image = to_device_of((found.vectors, found.graph_image), start)
             found = replace(found, vectors=vectors, graph_image=image)
     return found
 

@@ -69,5 +69,5 @@ class Eigenpairs:
 
 def row_slices(block: Floats) -> Iterator[slice]:
     """Slices of consecutive rows, a cacheful each (on a device: one slice)."""
-    slices: Iterator[slice] = backend_of(block).row_slices(block.shape[0])
+    slices: Iterator[slice] = backend_of(block).split_rows(block.shape[0])
     return slices

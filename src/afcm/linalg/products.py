@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from afcm._typing import Floats
-from afcm._util.threads import for_each, gathered, n_threads
+from afcm._util.threads import count_cores, for_each, map_in_threads
 from afcm.arrays.numpy_arrays import BLOCK_ROWS
 
 T = TypeVar("T")
@@ -28,7 +28,7 @@ class ParallelSparse:
 
     def __init__(self, matrix: Any) -> None:
         self.shape = matrix.shape
-        shares = np.searchsorted(matrix.indptr, np.linspace(0, matrix.nnz, n_threads() + 1)[1:-1])
+        shares = np.searchsorted(matrix.indptr, np.linspace(0, matrix.nnz, count_cores() + 1)[1:-1])
         self._rows = [slice(a, b) for a, b in pairwise([0, *(int(row) for row in shares), matrix.shape[0]])]
         self._bands = [row_block(matrix, rows) for rows in self._rows]
 
@@ -50,7 +50,7 @@ def parallelize(matrix: Any) -> Any:
     """The matrix, ready to be multiplied on all cores if that pays; one on a device is ready."""
     if not sp.issparse(matrix):
         return matrix
-    return ParallelSparse(matrix) if matrix.nnz >= WORTH_THREADS and n_threads() > 1 else matrix
+    return ParallelSparse(matrix) if matrix.nnz >= WORTH_THREADS and count_cores() > 1 else matrix
 
 
 def row_block(matrix: Any, rows: slice) -> Any:
@@ -63,4 +63,4 @@ def row_block(matrix: Any, rows: slice) -> Any:
 
 def map_row_blocks(work: Callable[[slice], T], n_rows: int, size: int = BLOCK_ROWS) -> list[T]:
     """Results of ``work`` for each block of rows, in their order, computed on all cores."""
-    return gathered(work, (slice(first, min(first + size, n_rows)) for first in range(0, n_rows, size)))
+    return map_in_threads(work, (slice(first, min(first + size, n_rows)) for first in range(0, n_rows, size)))

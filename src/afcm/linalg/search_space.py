@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from afcm._typing import Floats
-from afcm.arrays import backend_of, like, to_host
+from afcm.arrays import backend_of, from_host, to_host
 from afcm.linalg.operator import Eigenpairs, GraphPlusLowRank, row_slices
 from afcm.linalg.ratios import ratio
 
@@ -62,12 +62,12 @@ class RitzPairs:
         share = 1e-2 * trace_tol / self.n_wanted
         gaps = np.concatenate([self.gaps, np.repeat(self.gaps[-1:], self.norms.size - self.n_wanted)])
         wanting = ratio(self.norms**2, np.maximum(gaps, self.norms), 0.0) > share
-        return self.vectors if wanting.all() else self.vectors[:, like(np.flatnonzero(wanting), self.vectors)]
+        return self.vectors if wanting.all() else self.vectors[:, from_host(np.flatnonzero(wanting), self.vectors)]
 
     def to_eigenpairs(self, operator: GraphPlusLowRank, n_products: int, converged: bool) -> Eigenpairs:
         q = self.n_wanted
         largest = max(float(np.abs(self.values).max()), np.finfo(float).tiny)
-        vectors = backend_of(self.vectors).contiguous(self.vectors[:, :q])
+        vectors = backend_of(self.vectors).make_contiguous(self.vectors[:, :q])
         residual = float(self.norms[:q].max()) / largest
         image = operator.graph @ vectors
         return Eigenpairs(vectors, self.values[:q], image, residual, self.trace_error, n_products, converged)
@@ -84,7 +84,7 @@ class SearchSpace:
         self.n_wanted = n_wanted
         self.block = max(start.shape[1], n_wanted + n_guards(n_wanted))
         self.capacity = min(max(MIN_BASIS, BASIS_BLOCKS * self.block), operator.size)
-        self.basis = backend_of(start).empty_basis(operator.size, self.capacity, start)
+        self.basis = backend_of(start).allocate_basis(operator.size, self.capacity, start)
         self.projected = np.empty((self.capacity, self.capacity))
         self.width = 0
         self.n_products = 0
@@ -118,10 +118,10 @@ class SearchSpace:
         """The best approximations to the wanted eigenvectors and guards in the search space."""
         values, coefficients = self._solve_projected(self.block)
         values, others = values[: self.block], values[self.block :]
-        vectors = self.basis[:, : self.width] @ like(coefficients, self.basis)
+        vectors = self.basis[:, : self.width] @ from_host(coefficients, self.basis)
         residuals = self.operator @ vectors
         self.n_products += 1
-        factors = like(values, self.basis)
+        factors = from_host(values, self.basis)
         for rows in row_slices(residuals):
             residuals[rows] -= vectors[rows] * factors
         return RitzPairs(vectors, values, column_lengths(residuals), self.n_wanted, others)
@@ -130,7 +130,7 @@ class SearchSpace:
         """Keep the best Ritz vectors and leave room for ``n_new`` columns."""
         keep = min(max(self.block, self.capacity - max(n_new, self.capacity // 2)), self.width)
         values, coefficients = self._solve_projected(keep)
-        rotation = like(coefficients, self.basis)
+        rotation = from_host(coefficients, self.basis)
         for rows in row_slices(self.basis):
             self.basis[rows, :keep] = self.basis[rows, : self.width] @ rotation
         self.projected[:keep, :keep] = np.diag(values[:keep])
@@ -143,7 +143,7 @@ def orthonormal_complement(directions: Floats, basis: Floats) -> Floats:
     Directions already inside (to rounding) are dropped. Two passes of projection and Gram-matrix
     orthonormalization: products of matrices only, and twice is enough.
     """
-    block = backend_of(directions).copied(directions)
+    block = backend_of(directions).copy_rows(directions)
     _scale_columns(block, column_lengths(block))
     for _ in range(2):
         if basis.shape[1]:
@@ -153,20 +153,20 @@ def orthonormal_complement(directions: Floats, basis: Floats) -> Floats:
         lengths = column_lengths(block)
         if (lengths <= DROP).any():
             kept = np.flatnonzero(lengths > DROP)
-            block, lengths = block[:, like(kept, block)], lengths[kept]
+            block, lengths = block[:, from_host(kept, block)], lengths[kept]
         if not block.shape[1]:
             break
         _scale_columns(block, lengths)
         weights, rotation = eigh(to_host(block.T @ block))
-        block = block @ like(rotation[:, weights > DROP] / np.sqrt(weights[weights > DROP]), block)
+        block = block @ from_host(rotation[:, weights > DROP] / np.sqrt(weights[weights > DROP]), block)
     return block
 
 
 def column_lengths(block: Floats) -> Floats:
     """‖·‖ of each column, on the host."""
-    return np.asarray(backend_of(block).column_lengths(block))
+    return np.asarray(backend_of(block).column_norms(block))
 
 
 def _scale_columns(block: Floats, lengths: Floats) -> None:
     """Columns to length one, in place; a zero column stays."""
-    block *= like(ratio(np.ones_like(lengths), lengths, 0.0), block)
+    block *= from_host(ratio(np.ones_like(lengths), lengths, 0.0), block)

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.pipeline import Pipeline
 
-from afcm._util.messages import one_line
+from afcm._util.messages import to_one_line
 from afcm.estimators.mixture import GeneralizedGaussianMixture
 from afcm.modelfiles.errors import ModelFileError
 from afcm.modelfiles.registry import KINDS, NAMES, complaint
@@ -83,7 +83,7 @@ def check_parameters(model: Any) -> None:
         check()
     except Exception as error:  # whatever a parameter of the wrong type leads to
         raise ModelFileError(
-            f"holds a {type(model).__name__} with wrong parameters ({one_line(error, 200)}); {WAY_OUT}"
+            f"holds a {type(model).__name__} with wrong parameters ({to_one_line(error, 200)}); {WAY_OUT}"
         ) from error
 
 
@@ -108,7 +108,7 @@ def check_by_trial(model: Any) -> None:
                 if hasattr(model, method):
                     getattr(model, method)(samples)
     except Exception as error:  # any at all means the same
-        raise ModelFileError(f"holds a model that does not work here ({one_line(error, 200)}); {WAY_OUT}") from error
+        raise ModelFileError(f"holds a model that does not work here ({to_one_line(error, 200)}); {WAY_OUT}") from error
 
 
 def trial_samples(model: Any) -> Any:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from afcm._util.messages import one_line
+from afcm._util.messages import to_one_line
 
 # Seeking to where a damaged file points gives these; any other OSError is the machine's and stays what it is.
 ODD_OFFSETS = (None, errno.EINVAL)
@@ -30,6 +30,6 @@ def door(path: str | os.PathLike[str]) -> Iterator[None]:
         if isinstance(error, OSError) and error.errno not in ODD_OFFSETS:
             raise
         raise ModelFileError(
-            f"{os.fspath(path)}: is damaged or cut short ({one_line(error, 200)}); copy it again, or save the model "
+            f"{os.fspath(path)}: is damaged or cut short ({to_one_line(error, 200)}); copy it again, or save the model "
             "again"
         ) from error

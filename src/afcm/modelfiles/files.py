@@ -15,8 +15,8 @@ import numpy as np
 import scipy
 import sklearn
 
-from afcm._util.atomic_files import replacing
-from afcm._util.messages import one_line
+from afcm._util.atomic_files import replace_file
+from afcm._util.messages import to_one_line
 from afcm._util.version import __version__
 from afcm.modelfiles import container
 from afcm.modelfiles.checking import check_model
@@ -79,7 +79,7 @@ def save_model(model: Any, path: StrPath, *, info: Mapping[str, Any] | None = No
     if not path.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "no such folder; create it first", str(path.parent))
     try:
-        with replacing(path) as draft:
+        with replace_file(path) as draft:
             container.write(draft, text, arrays.by_name)
     except OSError as error:
         raise OSError(error.errno, f"cannot write the model: {error.strerror}", str(path)) from error
@@ -168,5 +168,5 @@ def plain(info: Mapping[str, Any] | None) -> dict[str, Any]:
         return dict(json.loads(json.dumps(dict(info or {}), allow_nan=False)))
     except (TypeError, ValueError, RecursionError) as error:
         raise ModelFileError(
-            f"cannot hold this info ({one_line(error, 200)}); use text, finite numbers, lists and dicts"
+            f"cannot hold this info ({to_one_line(error, 200)}); use text, finite numbers, lists and dicts"
         ) from error

@@ -16,7 +16,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
-from afcm._util.threads import n_threads
+from afcm._util.threads import count_cores
 from afcm.baselines import CDKM, FCAG, FKPS, RSFKM, SpectralBaseline
 from afcm.estimators.afcm import AFCM
 from afcm.estimators.fuzzy import FCM, EntropyFCM
@@ -261,7 +261,7 @@ KINDS: dict[str, Kind] = {
     ),
     "sklearn.Pipeline": Kind(Pipeline, {}),
     "sklearn.KMeans": Kind(
-        KMeans, K_MEANS, MAYBE, frozenset({"_tol", "_n_init", "_algorithm"}), machine={"_n_threads": n_threads}
+        KMeans, K_MEANS, MAYBE, frozenset({"_tol", "_n_init", "_algorithm"}), machine={"_n_threads": count_cores}
     ),
     "sklearn.MinMaxScaler": Kind(
         MinMaxScaler,

@@ -15,8 +15,8 @@ from typing import Any, ClassVar, Self
 
 from array_api_compat import array_namespace, device
 
-from afcm._util.threads import gathered
-from afcm.arrays import backend_of, dask_side, is_chunked, is_tensor
+from afcm._util.threads import map_in_threads
+from afcm.arrays import backend_of, dask_backend, is_chunked, is_tensor
 from afcm.equations import paper
 from afcm.equations.paper import largest_change
 from afcm.models.passes import PassResult, add_parts, merge_results, sample_pass
@@ -180,7 +180,7 @@ class CenterProblem(ABC):
     def memberships_at(self, centers: Any, precision: Precision) -> Any:
         """U for these centers and γ, in an array that no sweep writes to; of chunks, each when it is asked for."""
         if is_chunked(self.points):
-            return dask_side().mapped(self, "memberships_at", (centers, precision), len(centers))
+            return dask_backend().map_method(self, "memberships_at", (centers, precision), len(centers))
         self._scan_and_store(centers, precision)
         self.buffer.handed_out = True
         return self.buffer.values
@@ -237,7 +237,7 @@ class CenterProblem(ABC):
         blocks = [slice(start, start + size) for start in range(0, self.points.shape[0], size)]
         if len(blocks) == 1 or is_tensor(self.points):
             return [work(rows) for rows in blocks]
-        return gathered(work, blocks)
+        return map_in_threads(work, blocks)
 
     @cached_property
     def mass(self) -> float:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from array_api_compat import array_namespace
 
-from afcm.arrays import backend_of, like, to_host
+from afcm.arrays import backend_of, from_host, to_host
 from afcm.equations import paper
 from afcm.graph.similarity import Placed
 from afcm.models.embedded import EmbeddedProblem, EmbeddedState
@@ -33,7 +33,7 @@ class Extension:
 
     def shares(self, weights: Any) -> Any:
         """Similarities to the nodes, times the masses, as rows that sum to 1."""
-        return backend_of(weights).row_shares(weights, self.masses)
+        return backend_of(weights).normalize_rows(weights, self.masses)
 
     def averaged(self, placed: Placed, values: Any) -> Any:
         """Values of the nodes, averaged over a sample's neighbours; one identical to a node gets that node's."""
@@ -76,4 +76,4 @@ def inverse_spectrum(problem: EmbeddedProblem, state: EmbeddedState) -> Any:
     graph_part = state.vectors.T @ state.smoothed
     membership_part = state.centers.T @ (totals[:, None] * state.centers)
     spectrum = problem.graph_weight * graph_part + state.precision * membership_part
-    return like(np.linalg.pinv(to_host(spectrum), hermitian=True), spectrum)
+    return from_host(np.linalg.pinv(to_host(spectrum), hermitian=True), spectrum)

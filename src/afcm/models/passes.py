@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, NamedTuple, TypeVar
 
-from afcm.arrays import dask_side, is_chunked
+from afcm.arrays import dask_backend, is_chunked
 from afcm.equations.paper import Statistics
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -51,7 +51,7 @@ def sample_pass(combine: Combine) -> Callable[[Method], Method]:
         def make_pass(self: Any, *arguments: Any) -> Any:
             if not is_chunked(self.points):
                 return method(self, *arguments)
-            return dask_side().reduced(self, method.__name__, arguments, combine)
+            return dask_backend().reduce_method(self, method.__name__, arguments, combine)
 
         return make_pass  # type: ignore[return-value]
 

@@ -78,7 +78,7 @@ def nearest(points: Floats, k: int, recall: float = RECALL) -> Found:
     """The ``k`` nearest other samples of each, most of them."""
     frame, search, random = Frame.of(points), _Search.of(points, k), np.random.default_rng(0)
     truth, reached, size = Truth.of(points, k, random), 0.0, max(CELL_SIZE, PER_NEIGHBOR * k)
-    tell = progress.begin("finding neighbours")
+    tell = progress.start_stage("finding neighbours")
     for number in range(1, MOST_PARTITIONS + 1):
         search.meet(random_cells(frame, size, random), frame.scale)
         tell(number, None)
@@ -159,7 +159,7 @@ def random_cells(frame: Frame, size: int, random: np.random.Generator) -> Cells:
     def split(number: int) -> Cells:
         return split_cell(frame, groups[number], size, np.random.default_rng(states[number]))
 
-    fine = threads.gathered(split, range(n_coarse))
+    fine = threads.map_in_threads(split, range(n_coarse))
     starts = np.cumsum([0, *(part.order.size for part in fine)])
     offsets = [part.offsets[:-1] + start for part, start in zip(fine, starts, strict=False)]
     return Cells(np.concatenate([part.order for part in fine]), np.concatenate([*offsets, [n]]))
@@ -183,7 +183,7 @@ def nearest_seed(frame: Frame, seeds: Integers) -> Integers:
     def work(band: slice) -> Integers:
         return seed_of(frame, np.arange(band.start, band.stop, dtype=np.int32), seeds)
 
-    return np.concatenate(threads.gathered(work, bands(frame.points.shape[0])))
+    return np.concatenate(threads.map_in_threads(work, bands(frame.points.shape[0])))
 
 
 def seed_of(frame: Frame, numbers: Integers, seeds: Integers) -> Integers:
@@ -223,7 +223,7 @@ class Truth(NamedTuple):
             frame = exact.framed(points, numbers, points[numbers[0]])
             return exact.search(frame, queries, None, min(k + 1, numbers.size)).samples
 
-        candidates = threads.gathered(look, bands(n, max(1, n // BLOCK_ROWS)))
+        candidates = threads.map_in_threads(look, bands(n, max(1, n // BLOCK_ROWS)))
         squared = distances(points, asked, np.hstack(candidates))
         return cls(points, asked, np.partition(squared, k - 1, axis=1)[:, k - 1])
 

@@ -1,8 +1,8 @@
 """Nearest neighbours behind one call.
 
-Few columns: SciPy's kd-tree. Many columns: `afcm.neighbors.exact`, blocked products that skip what is out of reach, or for very
-many samples `afcm.neighbors.approximate`, which knows its recall. Sparse data: scikit-learn. Tensors: `afcm.arrays`. Candidates
-are found in float32 and their distances computed again in float64, so near-ties come out as they should.
+Few columns: SciPy's kd-tree. Many columns: `afcm.neighbors.exact`, blocked products that skip what is out of reach, or
+for very many samples `afcm.neighbors.approximate`, which knows its recall. Sparse data: scikit-learn. Tensors:
+`afcm.neighbors.torch`. Candidates are found in float32 and measured again in float64, so that near-ties come out right.
 """
 
 from __future__ import annotations
@@ -13,15 +13,14 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.spatial import KDTree
 from scipy.spatial.distance import cdist
 from sklearn.neighbors import NearestNeighbors
 
 from afcm import arrays
-from afcm._typing import Floats
+from afcm._typing import Floats, Integers
 from afcm._util import progress, threads
-from afcm._util.optional import usable
+from afcm._util.optional import is_usable
 from afcm.neighbors import approximate, exact
 
 # Up to this many columns the kd-tree wins on every distribution tried (make bench: neighbors).
@@ -44,7 +43,7 @@ class Neighbors:
     ``recall`` is the share of the true nearest among them, estimated if the search was approximate.
     """
 
-    indices: NDArray[np.intp]
+    indices: Integers
     squared: Floats
     recall: float = 1.0
 
@@ -76,7 +75,7 @@ def is_approximate(points: Any, search: str) -> bool:
     """Will these samples be searched approximately?"""
     if search == "exact" or arrays.is_tensor(points) or sp.issparse(points):
         return False
-    worth = points.shape[0] >= MANY_SAMPLES and points.shape[1] > TREE_COLUMNS and usable("numba", "fast")
+    worth = points.shape[0] >= MANY_SAMPLES and points.shape[1] > TREE_COLUMNS and is_usable("numba", "fast")
     return search == "approximate" or worth
 
 
@@ -101,7 +100,7 @@ def _by_tree(points: Floats, k: int, queries: Floats | None) -> Neighbors:
     return measured(points, points, without_self(indices), k)
 
 
-def without_self(indices: NDArray[np.intp]) -> NDArray[np.intp]:
+def without_self(indices: Integers) -> Integers:
     """Drop each row's own number; where many duplicates crowded it out, drop the last column."""
     n, width = indices.shape
     own = indices == np.arange(n)[:, None]
@@ -115,11 +114,11 @@ def _by_blocks(points: Floats, k: int, queries: Floats | None) -> Neighbors:
     count = min(k + SPARE, points.shape[0] - (queries is None))
     found, beyond = np.empty((asked.shape[0], count), dtype=np.intp), np.empty(asked.shape[0])
 
-    def search(job: tuple[int, NDArray[np.intp]]) -> None:
+    def search(job: tuple[int, Integers]) -> None:
         cell, rows = job
         found[rows], beyond[rows] = table.candidates(cell, asked[rows], rows if queries is None else None, count)
 
-    tell, jobs = progress.begin("finding neighbours"), table.jobs(asked)
+    tell, jobs = progress.start_stage("finding neighbours"), table.jobs(asked)
     ends = np.cumsum([rows.size for _, rows in jobs])
     with threads.one_blas_thread():
         threads.for_each(search, jobs, lambda number: tell(int(ends[number - 1]), asked.shape[0]))
@@ -131,7 +130,7 @@ def _by_blocks(points: Floats, k: int, queries: Floats | None) -> Neighbors:
     return _repaired(result, points, queries, doubtful)
 
 
-def _repaired(result: Neighbors, points: Floats, queries: Floats | None, rows: NDArray[np.intp]) -> Neighbors:
+def _repaired(result: Neighbors, points: Floats, queries: Floats | None, rows: Integers) -> Neighbors:
     """Rows for which float32 was too coarse (an outlier far from everything, say), again in float64."""
     indices, squared = result.indices.copy(), result.squared.copy()
     k = indices.shape[1]
@@ -146,7 +145,7 @@ def _repaired(result: Neighbors, points: Floats, queries: Floats | None, rows: N
     return replace(result, indices=indices, squared=squared)
 
 
-def measured(points: Floats, queries: Floats, indices: NDArray[np.intp], k: int) -> Neighbors:
+def measured(points: Floats, queries: Floats, indices: Integers, k: int) -> Neighbors:
     """Exact float64 distances to the candidates, sorted (ties by row number), the first k kept."""
     squared = np.empty(indices.shape)
     for rows in _slices(indices.shape[0], indices.shape[1] * points.shape[1]):

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from afcm._util.messages import counted
+from afcm._util.messages import count_noun
 from afcm.metrics.ambiguity import AMBIGUOUS, ambiguity, honest_memberships, is_ambiguous
 from afcm.plots.common import MANY_POINTS, Display, resolve_model, set_title
 from afcm.plots.layout import jitter_points, marker_size, number_clusters, place_samples
@@ -97,6 +97,6 @@ class AmbiguityDisplay(Display):
         self.colorbar_ = ax.figure.colorbar(dots, ax=ax, label="ambiguity (0: certain, 1: tie of two clusters)")
         self.colorbar_.ax.axhline(AMBIGUOUS, color="white", linewidth=1)
         ax.set(xlabel=self.axis_names[0], ylabel=self.axis_names[1])
-        count = f"{int(self.ambiguous.sum()):,} of {counted(len(points), 'sample')}"
+        count = f"{int(self.ambiguous.sum()):,} of {count_noun(len(points), 'sample')}"
         set_title(ax, f"{count} ambiguous (ringed: from {AMBIGUOUS:g} on{'; jittered' if self.jitter else ''})")
         return ax

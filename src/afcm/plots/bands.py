@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from afcm._util.messages import counted
+from afcm._util.messages import count_noun
 from afcm.plots.colors import cluster_colors, hatch
 from afcm.plots.common import MembershipsBase, set_title
 
@@ -62,7 +62,7 @@ class BandsDisplay(MembershipsBase):
         draw_bands(ax, self.memberships[self.order])
         ax.set(xlim=(0, len(self.order)), ylim=(0, 1), xlabel="cluster", ylabel="membership")
         number_blocks(ax, self.labels)
-        total = counted(len(self.memberships), "sample")
+        total = count_noun(len(self.memberships), "sample")
         thinned = len(self.order) < len(self.memberships)
         shown = f"{len(self.order):,} of {total}" if thinned else total
         set_title(ax, f"{shown}, sorted by cluster and membership", self.note)

@@ -8,8 +8,8 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from afcm._util.optional import needed
-from afcm._util.pipelines import last_step, seen_by_last_step
+from afcm._util.optional import require
+from afcm._util.pipelines import last_step, transform_before_last_step
 from afcm.estimators.base import SoftClusterer, membership_state
 from afcm.metrics.ambiguity import honest_memberships
 
@@ -68,7 +68,7 @@ class MembershipsBase(Display):
 
 def load_pyplot() -> Any:
     """Import `matplotlib.pyplot`, or fail with an error that says what to install."""
-    return needed("matplotlib.pyplot", "plot", "plotting needs")
+    return require("matplotlib.pyplot", "plot", "plotting needs")
 
 
 def resolve_model(estimator: Any, X: Any = None, attribute: str = "memberships_") -> tuple[Any, Any]:
@@ -88,7 +88,7 @@ def resolve_model(estimator: Any, X: Any = None, attribute: str = "memberships_"
         raise ValueError(f"estimator={name} has no {attribute}; give a fitted clusterer of this package, such as AFCM")
     if X is not None and not hasattr(model, "predict_proba"):
         raise ValueError(f"X was given, but {name} has no predict_proba for new samples; leave X out")
-    return model, seen_by_last_step(estimator, X)
+    return model, transform_before_last_step(estimator, X)
 
 
 def choose_memberships(model: Any, X: Any, calibrated: bool) -> tuple[Any, str]:

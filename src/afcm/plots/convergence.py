@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from afcm._util.messages import counted
+from afcm._util.messages import count_noun
 from afcm.plots.colors import PALETTE
 from afcm.plots.common import Display, load_pyplot, resolve_model, set_title
 
@@ -107,7 +107,7 @@ class ConvergenceDisplay(Display):
         self.axes_[-1].set_xlabel("sweep")
         self.axes_[-1].xaxis.get_major_locator().set_params(integer=True, min_n_ticks=1)
         state = "converged" if self.converged else "NOT converged"
-        set_title(self.axes_[0], f"{state} after {counted(len(self.history[names[0]]), 'sweep')}")
+        set_title(self.axes_[0], f"{state} after {count_noun(len(self.history[names[0]]), 'sweep')}")
         return self.axes_
 
 

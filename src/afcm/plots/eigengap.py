@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import clone
 
-from afcm._util.pipelines import last_step, seen_by_last_step
+from afcm._util.pipelines import last_step, transform_before_last_step
 from afcm.estimators.validation import check_integer
 from afcm.plots.colors import PALETTE
 from afcm.plots.common import Display, set_title
@@ -84,7 +84,7 @@ class EigengapDisplay(Display):
             raise ValueError(f"estimator={type(model).__name__} has no graph; give an AFCM")
         if X is None:
             raise ValueError("X=None, but the graph is made from the samples; give them as X")
-        prepared = clone(model).prepare(seen_by_last_step(estimator, X))
+        prepared = clone(model).prepare(transform_before_last_step(estimator, X))
         known = getattr(model, "n_clusters_", model.n_clusters)
         return cls.from_prepared(prepared, ax=ax, n_values=n_values, n_clusters=None if known == "auto" else known)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Self
 
-from afcm._util.messages import counted
+from afcm._util.messages import count_noun
 from afcm.plots.common import Display, choose_memberships, resolve_model, set_title
 from afcm.plots.layout import draw_samples, jitter_points, number_clusters, place_samples
 
@@ -83,6 +83,6 @@ class EmbeddingDisplay(Display):
         draw_samples(ax, points, self.memberships)
         number_clusters(ax, points, self.memberships.argmax(axis=1))
         ax.set(xlabel=self.axis_names[0], ylabel=self.axis_names[1])
-        size = f"{counted(len(points), 'sample')}, {counted(self.memberships.shape[1], 'cluster')}"
+        size = f"{count_noun(len(points), 'sample')}, {count_noun(self.memberships.shape[1], 'cluster')}"
         set_title(ax, f"{size} (paler: less certain{', jittered' if self.jitter else ''})", self.note)
         return ax

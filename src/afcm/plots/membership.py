@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from afcm._util.messages import counted
+from afcm._util.messages import count_noun
 from afcm.plots.common import MembershipsBase, set_title
 from afcm.plots.layout import draw_samples
 
@@ -70,7 +70,7 @@ class MembershipDisplay(MembershipsBase):
         label_corners(ax, self.corners, np.bincount(self.memberships.argmax(axis=1), minlength=n_clusters))
         ax.set(aspect="equal", xlim=(-1.5, 1.5), ylim=(low, 1.4) if n_clusters > 2 else (-0.3, 0.3))
         ax.set_axis_off()
-        set_title(ax, f"Memberships of {counted(len(self.memberships), 'sample')}", self.note)
+        set_title(ax, f"Memberships of {count_noun(len(self.memberships), 'sample')}", self.note)
         return ax
 
 
@@ -99,7 +99,7 @@ def label_corners(ax: Any, places: Any, counts: Any) -> None:
     pattern = "cluster {}\n({})" if len(places) < 9 else "{} ({})"
     for cluster, ((x, y), count) in enumerate(zip(places, counts, strict=True)):
         ax.annotate(
-            pattern.format(cluster, counted(int(count), "sample")),
+            pattern.format(cluster, count_noun(int(count), "sample")),
             (x, y),
             xytext=(12 * x, 12 * y) if len(places) > 1 else (0, 12),
             textcoords="offset points",

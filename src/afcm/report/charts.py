@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from afcm._typing import Floats
-from afcm._util.messages import counted
+from afcm._util.messages import count_noun
 from afcm.plots.colors import PALETTE
 from afcm.report.words import SUPERSCRIPTS, number
 from afcm.selection.criteria import CRITERIA
@@ -70,7 +70,7 @@ def _of_sweeps(title: str, values: Floats, logarithmic: bool) -> Chart:
     y, x = scale(low, high, BOTTOM, TOP), scale(1, values.size, LEFT, RIGHT)
     line = drawn([(x(sweeps[k]), y(heights[k])) for k in kept])
     last = f"below {power(-16)}" if logarithmic and values[-1] < SMALLEST else number(values[-1])
-    told = f"{title}: from {number(values[0])} to {last} in {counted(values.size, 'sweep')}."
+    told = f"{title}: from {number(values[0])} to {last} in {count_noun(values.size, 'sweep')}."
     y_ticks = [(y(tick), power(tick) if logarithmic else number(tick)) for tick in ticks]
     x_ticks = [(x(tick), f"{tick:,.0f}") for tick in rounds(1, values.size) if tick == int(tick) and tick >= 1]
     name = "sweep" + (" (logarithmic scale)" if logarithmic else "")

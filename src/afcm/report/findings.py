@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from afcm._util.messages import counted
-from afcm._util.pipelines import last_step, seen_by_last_step
+from afcm._util.messages import count_noun
+from afcm._util.pipelines import last_step, transform_before_last_step
 from afcm.report import reading, words
 from afcm.report.features import Features, Ints, Profile, dense, features_of, filled, no_features, profile_of
 from afcm.report.reading import Fit
@@ -102,7 +102,7 @@ class Findings(Verdict):
         random_state : int, default=0
             For the choice of samples where there are too many to show.
         """
-        estimator, seen = last_step(model), seen_by_last_step(model, X)
+        estimator, seen = last_step(model), transform_before_last_step(model, X)
         fit = Fit.of(estimator, seen)
         n_samples, n_clusters = fit.memberships.shape
         names = _sequence("ids", ids if ids is not None else range(n_samples), n_samples)
@@ -111,7 +111,7 @@ class Findings(Verdict):
         _check_length("X" if features is None else "features", table.values.shape[0], n_samples)
         named = None if known is None else known_classes(known)
         return cls(
-            title=title or f"{type(estimator).__name__}: {counted(n_samples, 'sample')}",
+            title=title or f"{type(estimator).__name__}: {count_noun(n_samples, 'sample')}",
             method=reading.method_of(model),
             id_name=str(id_name),
             ids=tuple(str(name) for name in names),

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from afcm._util.atomic_files import replacing
-from afcm._util.optional import needed
+from afcm._util.atomic_files import replace_file
+from afcm._util.optional import require
 from afcm.plots.colors import cluster_colors
 from afcm.report import charts, words
 from afcm.report.data import MAX_TABLE_FEATURES, as_json, script_data, shape_of
@@ -40,14 +40,14 @@ def write_report(findings: Findings, path: str | os.PathLike[str]) -> Path:
     Path
     """
     page = rendered(findings).encode("utf-8", errors="replace")
-    with replacing(path) as draft:
+    with replace_file(path) as draft:
         draft.write_bytes(page)
     return Path(path)
 
 
 def rendered(findings: Findings) -> str:
     """The page as text."""
-    jinja = needed("jinja2", "report", "the report page needs", "Jinja2")
+    jinja = require("jinja2", "report", "the report page needs", "Jinja2")
     from markupsafe import Markup
 
     environment = jinja.Environment(

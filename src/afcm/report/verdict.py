@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from afcm._typing import Floats
-from afcm._util.pipelines import last_step, seen_by_last_step
+from afcm._util.pipelines import last_step, transform_before_last_step
 from afcm.metrics import adjusted_rand, clustering_accuracy, normalized_mutual_info
 from afcm.metrics.ambiguity import ambiguity, is_ambiguous
 from afcm.report import words
@@ -48,7 +48,7 @@ class Verdict:
     @classmethod
     def on(cls, model: Any, X: Any, classes: Sequence[Any] | None = None) -> Verdict:
         """Look at a fitted model; ``X`` as it was given to ``model.fit``."""
-        fit = Fit.of(last_step(model), seen_by_last_step(model, X))
+        fit = Fit.of(last_step(model), transform_before_last_step(model, X))
         scores = None if classes is None else scores_of(known_classes(classes), fit.labels)
         return Verdict(fit, doubts(fit), scores)
 

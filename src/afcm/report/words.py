@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from statistics import median
 
-from afcm._util.messages import counted
+from afcm._util.messages import count_noun
 
 # Up to so many clusters the sizes are listed one by one.
 LISTED_SIZES = 8
@@ -50,7 +50,7 @@ def of_sizes(sizes: Sequence[int], *, auto: bool = False) -> str:
     """How many clusters, and how large; ``auto``: the model counted them."""
     if len(sizes) == 1:
         found = "The model was asked to count the clusters and found no valley deeper than chance makes them. "
-        return f"{found if auto else ''}One cluster: all {counted(sizes[0], 'sample')} are in it."
+        return f"{found if auto else ''}One cluster: all {count_noun(sizes[0], 'sample')} are in it."
     said = f"{len(sizes):,} clusters of {_size_list(sizes)}."
     empty = sum(size == 0 for size in sizes)
     if empty:
@@ -60,7 +60,7 @@ def of_sizes(sizes: Sequence[int], *, auto: bool = False) -> str:
 
 def _size_list(sizes: Sequence[int]) -> str:
     if len(set(sizes)) == 1:
-        return f"{counted(sizes[0], 'sample')} each"
+        return f"{count_noun(sizes[0], 'sample')} each"
     if len(sizes) <= LISTED_SIZES:
         return f"{listed([f'{size:,}' for size in sizes])} samples"
     return f"{min(sizes):,} to {max(sizes):,} samples (median {median(sizes):,.0f})"
@@ -74,8 +74,8 @@ def of_doubt(n_ambiguous: int, n_samples: int, pairs: Sequence[tuple[int, int, i
         return "No sample is ambiguous: everywhere the best membership leads the second by more than 0.5."
     verb, its = ("is", "its") if n_ambiguous == 1 else ("are", "their")
     said = (
-        f"{counted(n_ambiguous, 'sample')} ({percent(n_ambiguous, n_samples)}) {verb} ambiguous: {its} best membership "
-        "leads the second by no more than 0.5."
+        f"{count_noun(n_ambiguous, 'sample')} ({percent(n_ambiguous, n_samples)}) {verb} ambiguous: {its} best "
+        "membership leads the second by no more than 0.5."
     )
     first, second, between = pairs[0]
     if n_ambiguous == 1:
@@ -126,14 +126,14 @@ def of_calibration(n_moved: int) -> str:
     )
     if not n_moved:
         return said
-    return f"{said} For {counted(n_moved, 'sample')} they favour another cluster than the label."
+    return f"{said} For {count_noun(n_moved, 'sample')} they favour another cluster than the label."
 
 
 def of_convergence(converged: bool | None, n_iter: int | None, change: float | None = None) -> str:
     """Whether the run came to rest; ``change``: the largest change of a membership in the last sweep."""
     if converged is None or n_iter is None:
         return ""
-    sweeps = counted(n_iter, "sweep")
+    sweeps = count_noun(n_iter, "sweep")
     if converged:
         return f"The run converged after {sweeps}."
     moving = "" if change is None else f", memberships still changed by {number(change)}"

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import pyarrow as pa
 
-from afcm._util.messages import one_line
+from afcm._util.messages import to_one_line
 from afcm.tabular.delimited import Layout, TableFile, read_delimited
 from afcm.tabular.errors import TableError, join_names
 
@@ -53,7 +53,7 @@ def read_table(source: str | Path, *, format: str | None = None, layout: Layout 
     except TableError:
         raise
     except Exception as error:  # NumPy, zipfile, zlib and pyarrow have a dozen kinds for a damaged file
-        said = "it holds Python objects" if "pickle" in str(error) else one_line(error, 200)
+        said = "it holds Python objects" if "pickle" in str(error) else to_one_line(error, 200)
         raise TableError(
             f"{name} cannot be read as {format}: {said}; is it complete, and the right --format?"
         ) from error

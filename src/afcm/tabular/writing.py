@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from afcm._util.atomic_files import replacing
+from afcm._util.atomic_files import replace_file
 from afcm.tabular.errors import TableError
 
 PREFIX = "afcm_"
@@ -80,7 +80,7 @@ def write_table(table: pa.Table | Iterator[pa.Table], path: str | Path) -> None:
         sys.stdout.flush()
         return
     write = find_writer(path)
-    with replacing(path) as draft:
+    with replace_file(path) as draft:
         write(pieces, draft)
 
 

@@ -17,11 +17,11 @@ da = pytest.importorskip("dask.array", reason="the extra afcm[dask] is not insta
 
 def sweep(n_chunks, d=5, c=4, rows=10):
     """The graph of one look at so many chunks, which are made by three layers of tasks."""
-    from afcm.arrays.dask_passes import reduction
+    from afcm.arrays.dask_passes import build_method_reduction
 
     X = (da.ones((rows * n_chunks, d), chunks=(rows, d)) + 1) * 2
     centers = np.zeros((c, d))
-    return reduction(PlainProblem(X, None), "scan", (centers, 1.0, (centers, 1.0)), merge_results)
+    return build_method_reduction(PlainProblem(X, None), "scan", (centers, 1.0, (centers, 1.0)), merge_results)
 
 
 @pytest.mark.parametrize("n_chunks", [1, 7, 64, 300])
@@ -37,11 +37,11 @@ def test_loading_fuses_with_looking():
 
 
 def test_chunks_that_are_kept_need_one_more_task_each():
-    from afcm.arrays.dask_passes import reduction
+    from afcm.arrays.dask_passes import build_method_reduction
 
     X = da.from_array(np.ones((640, 5)), chunks=(10, 5))
     tasks = len(
-        dict(reduction(PlainProblem(X, None), "scan", (np.zeros((4, 5)), 1.0, None), merge_results).__dask_graph__())
+        dict(build_method_reduction(PlainProblem(X, None), "scan", (np.zeros((4, 5)), 1.0, None), merge_results).__dask_graph__())
     )
     assert tasks <= 64 * 8 / 7 + 4 + len(dict(X.__dask_graph__()))
 
@@ -102,8 +102,8 @@ def test_a_fit_on_a_cluster_runs_one_task_a_chunk_and_sweep(client, blobs):
 
 
 def test_a_look_has_the_same_cost_with_weights(blobs):
-    from afcm.arrays.dask_passes import reduction
+    from afcm.arrays.dask_passes import build_method_reduction
 
     X, weights = da.ones((700, 5), chunks=(70, 5)), da.ones(700, chunks=70)
-    graph = reduction(PlainProblem(X, weights), "scan", (blobs[:4], 1.0, None), merge_results).__dask_graph__()
+    graph = build_method_reduction(PlainProblem(X, weights), "scan", (blobs[:4], 1.0, None), merge_results).__dask_graph__()
     assert len(dict(graph)) <= 10 * 8 / 7 + 5

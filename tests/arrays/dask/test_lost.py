@@ -113,7 +113,7 @@ def test_what_a_broken_cluster_raises_is_told_with_the_way_out(monkeypatch, erro
     client = SimpleNamespace(scheduler=SimpleNamespace(address="tcp://far:8786"))
     future = Mock(**{"result.side_effect": error})
     with pytest.raises(WorkersLostError, match=f"tcp://far:8786.*{words}.*fit again.*Checkpoint") as caught:
-        dask_execution.awaited(client, future)
+        dask_execution.wait_for(client, future)
     assert caught.value.__cause__ is error
     future.cancel.assert_called_once_with()
 
@@ -122,5 +122,5 @@ def test_an_error_of_the_task_itself_is_passed_on(monkeypatch):
     monkeypatch.setattr(dask_execution, "done", lambda *_: True)
     future = Mock(**{"result.side_effect": ValueError("X contains NaN")})
     with pytest.raises(ValueError, match="X contains NaN"):
-        dask_execution.awaited(None, future)
+        dask_execution.wait_for(None, future)
     future.cancel.assert_called_once_with()

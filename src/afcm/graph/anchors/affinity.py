@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from afcm._typing import Floats, Integers
-from afcm._util.optional import usable
+from afcm._util.optional import is_usable
 from afcm.graph.affinity import Graph, normalised
 from afcm.linalg.products import map_row_blocks, parallelize, row_block
 from afcm.linalg.ratios import inverse_sqrt, ratio
@@ -36,7 +36,7 @@ class AnchorGraph:
     def of(cls, weights: Any, masses: Floats | None) -> Self:
         """From all rows, by blocks."""
         n_rows = weights.shape[0]
-        fast = weights.nnz >= WORTH_COMPILING and usable("numba", "fast")
+        fast = weights.nnz >= WORTH_COMPILING and is_usable("numba", "fast")
         size = max(GRAM_ROWS, -(-n_rows // MOST_PARTS)) if fast else GRAM_ROWS
         part = dense_gram if fast else gram
         parts = map_row_blocks(lambda rows: part(row_block(weights, rows), own_masses(masses, rows)), n_rows, size)

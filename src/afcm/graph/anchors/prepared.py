@@ -50,7 +50,7 @@ class PreparedAnchors(PreparedGraph):
         """Leading eigenvectors of the anchors' graph, solved for once."""
         key = (n_wanted, angle_tol)
         if key not in self._solved:
-            progress.begin("solving for eigenvectors")
+            progress.start_stage("solving for eigenvectors")
             self._solved[key] = leading(self.shared.graph, n_wanted, angle_tol, dense=self._anchor_solver)
         return self._solved[key]
 
@@ -90,7 +90,7 @@ class AnchorSetting:
         Anchors are drawn from a seed of their own: the graph is a function of the samples.
         """
         points = X if nodes.masses is None else X[nodes.rows]
-        progress.begin("learning anchors")
+        progress.start_stage("learning anchors")
         found = learning.learned(points, self.effective_anchors(points.shape[0]), np.random.RandomState(0))
         if self.n_clusters is None:
             parts = counted_parts(found, points, nodes.masses)

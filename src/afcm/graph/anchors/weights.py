@@ -88,13 +88,13 @@ class AnchorSimilarity:
         n_samples, n_anchors = points.shape[0], self.anchors.shape[0]
         weights, indices = np.empty((n_samples, self.k)), np.empty((n_samples, self.k), dtype=np.int32)
         size = max(1, BLOCK_ELEMENTS // n_anchors)
-        fast = n_anchors * points.size >= WORTH_COMPILING and optional.usable("numba", "fast")
+        fast = n_anchors * points.size >= WORTH_COMPILING and optional.is_usable("numba", "fast")
 
         def fill(first: int) -> None:
             rows = slice(first, first + size)
             weights[rows], indices[rows] = self.weights(points[rows], fast)
 
-        tell = progress.begin("finding anchors")
+        tell = progress.start_stage("finding anchors")
         with threads.one_blas_thread():
             blocks = range(0, n_samples, size)
             threads.for_each(fill, blocks, lambda number: tell(min(number * size, n_samples), n_samples))
