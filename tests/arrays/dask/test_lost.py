@@ -109,7 +109,7 @@ def end(rows):
     ],
 )
 def test_what_a_broken_cluster_raises_is_told_with_the_way_out(monkeypatch, error, words):
-    monkeypatch.setattr(dask_execution, "done", lambda *_: True)
+    monkeypatch.setattr(dask_execution, "wait_briefly", lambda *_: True)
     client = SimpleNamespace(scheduler=SimpleNamespace(address="tcp://far:8786"))
     future = Mock(**{"result.side_effect": error})
     with pytest.raises(WorkersLostError, match=f"tcp://far:8786.*{words}.*fit again.*Checkpoint") as caught:
@@ -119,7 +119,7 @@ def test_what_a_broken_cluster_raises_is_told_with_the_way_out(monkeypatch, erro
 
 
 def test_an_error_of_the_task_itself_is_passed_on(monkeypatch):
-    monkeypatch.setattr(dask_execution, "done", lambda *_: True)
+    monkeypatch.setattr(dask_execution, "wait_briefly", lambda *_: True)
     future = Mock(**{"result.side_effect": ValueError("X contains NaN")})
     with pytest.raises(ValueError, match="X contains NaN"):
         dask_execution.wait_for(None, future)
