@@ -261,9 +261,11 @@ def test_duplicates_of_tensors_are_sorted_out_on_the_host(equal, weights, monkey
     points = np.array([[1.0], [2.0], [1.0 if equal else 3.0]])
     monkeypatch.setattr(duplicates, "is_tensor", lambda array: isinstance(array, OnDevice))
     monkeypatch.setattr(duplicates, "to_host", lambda array: array.view(np.ndarray))
-    monkeypatch.setattr(duplicates, "from_host", lambda array, place: array if array is None else array.view(type(place)))
     monkeypatch.setattr(
-        duplicates, "backend_of", lambda array: type("Backend", (), {"any_equal_rows": lambda _: equal})
+        duplicates, "from_host", lambda array, place: array if array is None else array.view(type(place))
+    )
+    monkeypatch.setattr(
+        duplicates, "backend_of", lambda array: type("Backend", (), {"may_have_equal_rows": lambda _: equal})
     )
     for merge in (True, False):
         rows, masses, inverse = distinct(points.view(OnDevice), weights, merge=merge)
