@@ -132,7 +132,8 @@ class GraphRuns(GraphClusterer):
     def _expanded(self, X: Any, nodes: Distinct) -> tuple[Any, Any]:
         """Embedding and memberships of the nodes, for every sample; absent ones (weight 0) are predicted."""
         fitted, inverse = self._extension, nodes.inverse
-        embedding, memberships = arrays.take_rows(fitted.embedding, inverse), arrays.take_rows(fitted.memberships, inverse)
+        embedding = arrays.take_rows(fitted.embedding, inverse)
+        memberships = arrays.take_rows(fitted.memberships, inverse)
         absent = np.zeros(0, dtype=np.intp) if isinstance(inverse, slice) else np.flatnonzero(inverse < 0)
         if absent.size:
             where, placed = arrays.from_host(absent, X), self._similarity.place(arrays.take_rows(X, absent))

@@ -40,9 +40,8 @@ def test_chunks_that_are_kept_need_one_more_task_each():
     from afcm.arrays.dask_passes import build_method_reduction
 
     X = da.from_array(np.ones((640, 5)), chunks=(10, 5))
-    tasks = len(
-        dict(build_method_reduction(PlainProblem(X, None), "scan", (np.zeros((4, 5)), 1.0, None), merge_results).__dask_graph__())
-    )
+    reduction = build_method_reduction(PlainProblem(X, None), "scan", (np.zeros((4, 5)), 1.0, None), merge_results)
+    tasks = len(dict(reduction.__dask_graph__()))
     assert tasks <= 64 * 8 / 7 + 4 + len(dict(X.__dask_graph__()))
 
 
@@ -105,5 +104,7 @@ def test_a_look_has_the_same_cost_with_weights(blobs):
     from afcm.arrays.dask_passes import build_method_reduction
 
     X, weights = da.ones((700, 5), chunks=(70, 5)), da.ones(700, chunks=70)
-    graph = build_method_reduction(PlainProblem(X, weights), "scan", (blobs[:4], 1.0, None), merge_results).__dask_graph__()
+    graph = build_method_reduction(
+        PlainProblem(X, weights), "scan", (blobs[:4], 1.0, None), merge_results
+    ).__dask_graph__()
     assert len(dict(graph)) <= 10 * 8 / 7 + 5
