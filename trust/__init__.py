@@ -1,1 +1,1 @@
-"""What bad input and faults do to this package and to its peers: ``python -m trust`` makes docs/trust.md."""
+"""Programs that cause trouble on purpose and write the tables in docs/trust: ``python -m trust`` and others."""

@@ -33,19 +33,19 @@ class Case:
 
 
 def blobs(n_samples: int = 90, n_features: int = 3, spread: float = 1.0) -> Any:
-    """Three round clusters, ten apart: whoever clusters anything finds them."""
+    """Three round clusters, ten apart, which every clusterer should find."""
     rng = np.random.default_rng(0)
     centers = 10.0 * np.eye(N_CLUSTERS, n_features)
     return centers[truth(n_samples)] + spread * rng.standard_normal((n_samples, n_features))
 
 
 def truth(n_samples: int = 90) -> Any:
-    """The clusters of `blobs`, in turn."""
+    """Clusters of the samples of `blobs`: 0, 1, 2, 0, 1, 2, …"""
     return np.arange(n_samples) % N_CLUSTERS
 
 
 def all_cases() -> list[Case]:
-    """Every case, class by class, in the order of the table."""
+    """Collect every case, class by class, in the order of the table."""
     from trust import data_cases, layout_cases, refused_cases
 
     cases = [*data_cases.cases(), *layout_cases.cases(), *refused_cases.cases()]

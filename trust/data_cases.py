@@ -16,7 +16,6 @@ POWERS = (-300, -200, -160, -150, -100, -30, -8, 8, 30, 100, 150, 153, 200, 300)
 
 
 def cases() -> Iterator[Case]:
-    """All of them."""
     yield Case("three clear clusters", "control", blobs, "nothing", expected=truth())
     yield from scales()
     yield from offsets()
@@ -27,53 +26,51 @@ def cases() -> Iterator[Case]:
 
 
 def scales() -> Iterator[Case]:
-    """The same clusters in another unit; squares overflow at about 1e154 and vanish at about 1e-154."""
+    """Clusters in another unit; squares overflow at about 1e154 and vanish at about 1e-154."""
     for power in POWERS:
-        make = partial(scaled, 10.0**power)
+        make = partial(scale_blobs, 10.0**power)
         yield Case(f"X · 1e{power}", "scale", make, SCALE, expected=truth())
     for power in (-40, -30, -20, 18, 20, 36):
-        make = partial(scaled, 10.0**power, np.float32)
+        make = partial(scale_blobs, 10.0**power, np.float32)
         yield Case(f"float32 X · 1e{power}", "scale", make, SCALE, expected=truth())
-    yield Case("one column · 1e-200", "scale", partial(one_column, 1e-200), SCALE, expected=truth())
-    yield Case("one constant column of 1e200", "scale", partial(constant, 1e200), SCALE, expected=truth())
-    yield Case("smallest subnormal numbers", "scale", partial(scaled, 5e-324), SCALE)
+    yield Case("one column · 1e-200", "scale", partial(add_noise, 1e-200), SCALE, expected=truth())
+    yield Case("one constant column of 1e200", "scale", partial(add_constant, 1e200), SCALE, expected=truth())
+    yield Case("smallest subnormal numbers", "scale", partial(scale_blobs, 5e-324), SCALE)
 
 
-def scaled(factor: float, dtype: Any = np.float64) -> Any:
-    """The blobs in another unit."""
+def scale_blobs(factor: float, dtype: Any = np.float64) -> Any:
     return (blobs() * factor).astype(dtype)
 
 
-def one_column(factor: float) -> Any:
-    """The blobs beside a fourth column of another size, which says nothing."""
+def add_noise(factor: float) -> Any:
+    """Blobs beside a fourth column of noise of another size."""
     noise = np.random.default_rng(1).standard_normal((90, 1))
     return np.hstack([blobs(), factor * noise])
 
 
-def constant(value: float) -> Any:
-    """The blobs beside a column that is always the same."""
+def add_constant(value: float) -> Any:
+    """Blobs beside a constant column."""
     return np.hstack([blobs(), np.full((90, 1), value)])
 
 
 def offsets() -> Iterator[Case]:
-    """The same clusters far from the origin."""
+    """Clusters far from the origin."""
     for power in (4, 8, 12, 14):
-        make = partial(shifted, 10.0**power)
+        make = partial(shift_blobs, 10.0**power)
         yield Case(f"X + 1e{power}", "offset", make, SCALE, expected=truth())
     yield Case(
-        "X + 1e300: all samples round to one", "offset", partial(shifted, 1e300), ENOUGH + "|" + SCALE, refuse=True
+        "X + 1e300: all samples round to one", "offset", partial(shift_blobs, 1e300), ENOUGH + "|" + SCALE, refuse=True
     )
-    yield Case("float32 X + 1e6", "offset", lambda: shifted(1e6).astype(np.float32), SCALE, expected=truth())
+    yield Case("float32 X + 1e6", "offset", lambda: shift_blobs(1e6).astype(np.float32), SCALE, expected=truth())
     yield Case("one column + 1e12", "offset", lambda: blobs() + np.array([1e12, 0, 0]), SCALE, expected=truth())
 
 
-def shifted(offset: float) -> Any:
-    """The blobs somewhere else."""
+def shift_blobs(offset: float) -> Any:
     return blobs() + offset
 
 
 def repetitions() -> Iterator[Case]:
-    """Samples that are the same, or nearly."""
+    """Samples that are equal, or nearly."""
     kind = "duplicates"
     rng = np.random.default_rng(2)
     copies = np.repeat(blobs(), 5, axis=0)
@@ -97,13 +94,13 @@ def shapes() -> Iterator[Case]:
     kind, line = "shape", 20.0 * truth()[:, None] + np.random.default_rng(4).standard_normal((90, 1))
     yield Case("one column", kind, line.copy, ENOUGH, expected=truth())
     yield Case("rank one: a line in 5 dimensions", kind, lambda: line * np.arange(1, 6), ENOUGH, expected=truth())
-    yield Case("a constant column", kind, partial(constant, 7.0), ENOUGH, expected=truth())
-    yield Case("50 rows, 100,000 columns", kind, wide, ENOUGH + "|features|memory|covariance", expected=truth(50))
+    yield Case("a constant column", kind, partial(add_constant, 7.0), ENOUGH, expected=truth())
+    yield Case("50 rows, 100,000 columns", kind, make_wide, ENOUGH + "|features|memory|covariance", expected=truth(50))
     yield Case("more columns than rows", kind, partial(blobs, 30, 100, 0.1), ENOUGH + "|covariance", expected=truth(30))
 
 
-def wide() -> Any:
-    """Three blobs of which 100,000 columns tell."""
+def make_wide() -> Any:
+    """Three blobs in 100,000 columns."""
     rng = np.random.default_rng(3)
     centers = rng.standard_normal((3, 100_000))
     return centers[truth(50)] + 0.1 * rng.standard_normal((50, 100_000))
@@ -120,7 +117,7 @@ def counts() -> Iterator[Case]:
     yield Case("n = 1, c = 1", kind, partial(np.ones, (1, 3)), ENOUGH + "|minimum", n_clusters=1)
     yield Case("n = 1, c = 2", kind, partial(np.ones, (1, 3)), ENOUGH + "|minimum", n_clusters=2, refuse=True)
     yield Case("c = 1", kind, blobs, ENOUGH, n_clusters=1, expected=np.zeros(90))
-    few = {"max_iter": 10}  # what matters is how it begins and ends
+    few = {"max_iter": 10}  # enough to see whether it begins and ends well
     yield Case("c = 200", kind, partial(blobs, 400), ENOUGH, n_clusters=200, options=few)
     yield Case("c > n", kind, blobs, ENOUGH, n_clusters=91, refuse=True)
 
@@ -128,10 +125,10 @@ def counts() -> Iterator[Case]:
 def outliers() -> Iterator[Case]:
     """One sample far from all others."""
     for power in (3, 8, 50, 150, 200):
-        make = partial(with_outlier, 10.0**power)
+        make = partial(add_outlier, 10.0**power)
         yield Case(f"one sample at 1e{power}", "outlier", make, SCALE, n_clusters=4)
 
 
-def with_outlier(size: float) -> Any:
-    """The blobs and one sample that is none of them."""
+def add_outlier(size: float) -> Any:
+    """Blobs and one sample far from them."""
     return np.vstack([blobs(), np.full((1, 3), size)])

@@ -5,9 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+from trust.pages import ROOT
 
 
 @dataclass(frozen=True)
@@ -20,7 +19,6 @@ class Fault:
 
     @property
     def missing(self) -> list[str]:
-        """Tests that are not there."""
         return [test for test in self.tests if not exists(test)]
 
 
@@ -140,14 +138,13 @@ FAULTS = (
 
 
 def exists(test: str) -> bool:
-    """Whether the file has a test of this name."""
     file, name = test.split("::")
     path = ROOT / file
     return path.exists() and f"def {name}(" in path.read_text()
 
 
 def check(fault: Fault) -> str:
-    """How many tests passed, or what did not."""
+    """Run the tests of a fault; how many passed, or what did not."""
     if fault.missing:
         return "no such test: " + ", ".join(fault.missing)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *fault.tests]

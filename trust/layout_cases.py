@@ -1,4 +1,4 @@
-"""The same clusters in every form in which arrays come."""
+"""Cases of dtypes, layouts in memory, sparse matrices and data frames, all with the same clusters."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ import scipy.sparse as sp
 from trust.cases import Case, blobs, truth
 
 ARRAY = "dense|sparse|toarray|array|dtype|matrix|convert"
-WHOLE = 10.0  # blobs are ten apart: whole numbers still tell them
+WHOLE = 10.0  # blobs are ten apart: whole numbers still separate them
 
 
 def cases() -> Iterator[Case]:
-    """All of them."""
     for name, make in {**DTYPES, **LAYOUTS, **SPARSE}.items():
         kind = "sparse" if name in SPARSE else "layout" if name in LAYOUTS else "dtype"
         yield Case(name, kind, make, ARRAY, expected=truth())
@@ -25,15 +24,15 @@ def cases() -> Iterator[Case]:
         yield Case(name, "table", make, "numpy|array|numeric|convert|string|dtype", expected=truth())
 
 
-def whole() -> Any:
-    """The blobs, rounded, none below 0."""
+def round_blobs() -> Any:
+    """Blobs rounded to whole numbers, none below 0."""
     return np.rint(blobs() + WHOLE)
 
 
 DTYPES: dict[str, Callable[[], Any]] = {
-    "int64": lambda: whole().astype(np.int64),
-    "int8": lambda: whole().astype(np.int8),
-    "uint8": lambda: whole().astype(np.uint8),
+    "int64": lambda: round_blobs().astype(np.int64),
+    "int8": lambda: round_blobs().astype(np.int8),
+    "uint8": lambda: round_blobs().astype(np.uint8),
     "bool": lambda: blobs() > WHOLE / 2,
     "float16": lambda: blobs().astype(np.float16),
     "float32": lambda: blobs().astype(np.float32),
@@ -44,28 +43,26 @@ DTYPES: dict[str, Callable[[], Any]] = {
 }
 
 
-def strided() -> Any:
-    """Every second row and the columns backwards, of a larger array."""
+def make_strided() -> Any:
+    """Every second row of a larger array, the columns backwards."""
     large = np.zeros((180, 6))
     large[::2, ::-2] = blobs()
     return large[::2, ::-2]
 
 
-def read_only() -> Any:
-    """An array that nobody may write to."""
+def make_read_only() -> Any:
     X = blobs()
     X.flags.writeable = False
     return X
 
 
-def memory_mapped() -> Any:
-    """An array in a file, read only."""
+def map_memory() -> Any:
     path = Path(tempfile.mkdtemp()) / "X.npy"
     np.save(path, blobs())
     return np.load(path, mmap_mode="r")
 
 
-def unaligned() -> Any:
+def make_unaligned() -> Any:
     """Numbers that begin at an odd address."""
     buffer = np.zeros(blobs().nbytes + 1, dtype=np.uint8)
     view = buffer[1:].view(np.float64).reshape(90, 3)
@@ -75,28 +72,27 @@ def unaligned() -> Any:
 
 LAYOUTS: dict[str, Callable[[], Any]] = {
     "Fortran order": lambda: np.asfortranarray(blobs()),
-    "read-only": read_only,
-    "strided, columns backwards": strided,
-    "memory-mapped": memory_mapped,
-    "unaligned": unaligned,
+    "read-only": make_read_only,
+    "strided, columns backwards": make_strided,
+    "memory-mapped": map_memory,
+    "unaligned": make_unaligned,
     "list of lists": lambda: blobs().tolist(),
     "masked array, nothing masked": lambda: np.ma.masked_array(blobs()),
 }
 
 
-def zeros_stored() -> Any:
+def store_zeros() -> Any:
     """A CSR matrix with an entry for every element, many of them 0."""
     X = blobs() * (np.abs(blobs()) > 5)
     return sp.csr_matrix((X.ravel(), np.tile(np.arange(3), 90), np.arange(0, 271, 3)), shape=(90, 3))
 
 
-def unsorted() -> Any:
-    """A CSR matrix whose columns are out of order."""
+def make_unsorted() -> Any:
     X = blobs()[:, ::-1]
     return sp.csr_matrix((X.ravel(), np.tile([2, 1, 0], 90), np.arange(0, 271, 3)), shape=(90, 3))
 
 
-def repeated() -> Any:
+def repeat_entries() -> Any:
     """A COO matrix that gives every element in two halves."""
     X, rows, columns = blobs().ravel() / 2, np.repeat(np.arange(90), 3), np.tile(np.arange(3), 90)
     return sp.coo_matrix((np.r_[X, X], (np.r_[rows, rows], np.r_[columns, columns])), shape=(90, 3))
@@ -105,25 +101,25 @@ def repeated() -> Any:
 SPARSE: dict[str, Callable[[], Any]] = {
     "CSR": lambda: sp.csr_matrix(blobs()),
     "CSC": lambda: sp.csc_matrix(blobs()),
-    "CSR with explicit zeros": zeros_stored,
-    "CSR, columns out of order": unsorted,
-    "COO with repeated entries": repeated,
+    "CSR with explicit zeros": store_zeros,
+    "CSR, columns out of order": make_unsorted,
+    "COO with repeated entries": repeat_entries,
     "CSR of float32": lambda: sp.csr_matrix(blobs().astype(np.float32)),
 }
 
 
-def frame(change: Callable[[Any], Any] = lambda frame: frame) -> Any:
-    """The blobs as a pandas data frame."""
+def make_frame(change: Callable[[Any], Any] = lambda frame: frame) -> Any:
+    """Blobs as a pandas data frame, then changed."""
     import pandas
 
     return change(pandas.DataFrame(blobs(), columns=["a", "b", "c"]))
 
 
 TABLES: dict[str, Callable[[], Any]] = {
-    "pandas": frame,
-    "pandas, nullable floats": lambda: frame(lambda table: table.astype("Float64")),
-    "pandas, mixed int and bool columns": lambda: frame(
+    "pandas": make_frame,
+    "pandas, nullable floats": lambda: make_frame(lambda table: table.astype("Float64")),
+    "pandas, mixed int and bool columns": lambda: make_frame(
         lambda table: table.assign(a=table.a.round().astype(int), d=False)
     ),
-    "pandas, an index of text": lambda: frame(lambda table: table.set_axis([f"row {i}" for i in range(90)])),
+    "pandas, an index of text": lambda: make_frame(lambda table: table.set_axis([f"row {i}" for i in range(90)])),
 }

@@ -20,7 +20,7 @@ PROJECT = Path(__file__).parents[1] / "pyproject.toml"
 
 
 def requirements(project: dict, extras: list[str]) -> Iterator[Requirement]:
-    """Those of the package, and of extras with the extras they name in turn."""
+    """Requirements of the package, and of extras with the extras they name in turn."""
     lines = [*project["dependencies"]]
     for extra in extras:
         lines += project["optional-dependencies"][extra]
@@ -33,7 +33,7 @@ def requirements(project: dict, extras: list[str]) -> Iterator[Requirement]:
 
 
 def lowest(requirement: Requirement) -> Version:
-    """The bound of ``>=``; a requirement without one promises what nobody tries."""
+    """Bound of ``>=``; a requirement without one promises a version that nobody tries."""
     bounds = [Version(part.version) for part in requirement.specifier if part.operator == ">="]
     if len(bounds) != 1:
         raise ValueError(f"{requirement} has no lower bound; write {requirement.name}>= with a version that is tested")
@@ -41,7 +41,7 @@ def lowest(requirement: Requirement) -> Version:
 
 
 def pins(extras: list[str]) -> list[str]:
-    """``name==version``, one a package."""
+    """List ``name==version``, one a package."""
     project = tomllib.loads(PROJECT.read_text())["project"]
     bounds: dict[str, Version] = {}
     named: dict[str, str] = {}

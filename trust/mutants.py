@@ -1,4 +1,4 @@
-"""One small mistake at a time: the mutants of a module's source."""
+"""Mutants of a module: its source with one small mistake each."""
 
 from __future__ import annotations
 
@@ -64,18 +64,18 @@ class Mutant:
 
     @property
     def name(self) -> str:
-        """What it changes, without line numbers, which move."""
+        """Name without line numbers, which move."""
         return f"{self.place}: {self.before}  →  {self.after}"
 
 
 def mutants(source: str) -> list[Mutant]:
-    """All of them, each once."""
+    """List all mutants of a source, each once."""
     tree = ast.parse(source)
     before = ast.unparse(tree)
     found: dict[str, Mutant] = {}
-    for place, route in sites(tree):
-        right = at(tree, route)
-        for change in changes(right, place):
+    for place, route in find_sites(tree):
+        right = node_at(tree, route)
+        for change in list_changes(right, place):
             replace(tree, route, change(copy.deepcopy(right)))
             text = ast.unparse(tree)
             replace(tree, route, right)
@@ -93,13 +93,13 @@ def is_valid(source: str) -> bool:
 
 
 def changed_line(before: str, after: str) -> tuple[str, str]:
-    """Where two sources differ; a statement is one line of ``ast.unparse``."""
+    """Line in which two sources differ, before and after; a statement is one line of ``ast.unparse``."""
     pairs = zip(before.splitlines(), after.splitlines(), strict=True)
     return next((a.strip(), b.strip()) for a, b in pairs if a != b)
 
 
-def sites(tree: ast.Module) -> Iterator[tuple[str, tuple[Any, ...]]]:
-    """Every node that runs, with the function it is in; no annotations, docstrings or messages of errors."""
+def find_sites(tree: ast.Module) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    """Find every node that runs, with the function it is in; no annotations, docstrings or messages of errors."""
 
     def walk(node: ast.AST, place: str, route: tuple[Any, ...]) -> Iterator[tuple[str, tuple[Any, ...]]]:
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
@@ -116,17 +116,15 @@ def sites(tree: ast.Module) -> Iterator[tuple[str, tuple[Any, ...]]]:
 
 
 def is_words(node: ast.AST, field: str) -> bool:
-    """What an error says, and imports."""
+    """Whether a field holds the message of an error or an import, which are not changed."""
     return (isinstance(node, ast.Raise) and field == "exc") or isinstance(node, (ast.Import, ast.ImportFrom))
 
 
 def is_docstring(node: ast.AST) -> bool:
-    """A string that nobody reads when the program runs."""
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
-def at(tree: ast.AST, route: tuple[Any, ...]) -> Any:
-    """The node at the end of a route."""
+def node_at(tree: ast.AST, route: tuple[Any, ...]) -> Any:
     node: Any = tree
     for name, step in route:
         node = getattr(node, name) if step is None else getattr(node, name)[step]
@@ -134,9 +132,8 @@ def at(tree: ast.AST, route: tuple[Any, ...]) -> Any:
 
 
 def replace(tree: ast.AST, route: tuple[Any, ...], node: ast.AST) -> None:
-    """Put another node at the end of a route."""
     *way, (name, step) = route
-    owner = at(tree, tuple(way))
+    owner = node_at(tree, tuple(way))
     if step is None:
         setattr(owner, name, node)
     else:
@@ -146,8 +143,8 @@ def replace(tree: ast.AST, route: tuple[Any, ...], node: ast.AST) -> None:
 Change = Callable[[Any], ast.AST]
 
 
-def changes(node: ast.AST, place: str) -> Iterator[Change]:
-    """The mistakes one can make at a node."""
+def list_changes(node: ast.AST, place: str) -> Iterator[Change]:
+    """List the mistakes one can make at a node."""
     for kind, found in CHANGES:
         if isinstance(node, kind):
             yield from found(node)
@@ -155,8 +152,7 @@ def changes(node: ast.AST, place: str) -> Iterator[Change]:
         yield lambda _old: ast.Pass()
 
 
-def with_(**fields: Any) -> Change:
-    """Set fields of the node itself."""
+def set_fields(**fields: Any) -> Change:
 
     def change(old: Any) -> Any:
         for name, value in fields.items():
@@ -166,51 +162,49 @@ def with_(**fields: Any) -> Change:
     return change
 
 
-def constants(node: ast.Constant) -> Iterator[Change]:
-    """One more, one less, the opposite, another word."""
+def change_constant(node: ast.Constant) -> Iterator[Change]:
+    """Add one, subtract one, negate, or change the word."""
     value = node.value
     if isinstance(value, bool):
-        yield with_(value=not value)
+        yield set_fields(value=not value)
     elif isinstance(value, (int, float)):
-        yield from (with_(value=other) for other in (value + 1, value - 1))
+        yield from (set_fields(value=other) for other in (value + 1, value - 1))
     elif isinstance(value, str):
-        yield with_(value=value + "?")
+        yield set_fields(value=value + "?")
 
 
-def comparisons(node: ast.Compare) -> Iterator[Change]:
-    """The next operator."""
+def change_comparison(node: ast.Compare) -> Iterator[Change]:
     if len(node.ops) == 1:
-        yield from (with_(ops=[other()]) for other in COMPARISONS.get(type(node.ops[0]), []))
+        yield from (set_fields(ops=[other()]) for other in COMPARISONS.get(type(node.ops[0]), []))
 
 
-def calls(node: ast.Call) -> Iterator[Change]:
-    """A similar function; without one of the optional arguments."""
+def change_call(node: ast.Call) -> Iterator[Change]:
+    """Call a similar function, or leave out an argument."""
     function = node.func
     if isinstance(function, ast.Attribute) and function.attr in CALLS:
-        yield with_(func=ast.Attribute(function.value, CALLS[function.attr], ast.Load()))
+        yield set_fields(func=ast.Attribute(function.value, CALLS[function.attr], ast.Load()))
     elif isinstance(function, ast.Name) and function.id in CALLS:
-        yield with_(func=ast.Name(CALLS[function.id], ast.Load()))
+        yield set_fields(func=ast.Name(CALLS[function.id], ast.Load()))
     if len(node.args) > 1:
-        yield with_(args=node.args[:-1])
+        yield set_fields(args=node.args[:-1])
     for number in range(len(node.keywords)):
-        yield with_(keywords=node.keywords[:number] + node.keywords[number + 1 :])
+        yield set_fields(keywords=node.keywords[:number] + node.keywords[number + 1 :])
 
 
-def negated(node: Any) -> ast.AST:
-    """``not`` before a condition."""
+def negate(node: Any) -> ast.AST:
     return ast.UnaryOp(ast.Not(), node)
 
 
 CHANGES: list[tuple[type, Callable[[Any], Iterator[Change]]]] = [
-    (ast.BinOp, lambda node: (with_(op=other()) for other in OPERATORS.get(type(node.op), []))),
-    (ast.AugAssign, lambda node: (with_(op=other()) for other in OPERATORS.get(type(node.op), []))),
-    (ast.BoolOp, lambda node: iter([with_(op=ast.Or() if isinstance(node.op, ast.And) else ast.And())])),
+    (ast.BinOp, lambda node: (set_fields(op=other()) for other in OPERATORS.get(type(node.op), []))),
+    (ast.AugAssign, lambda node: (set_fields(op=other()) for other in OPERATORS.get(type(node.op), []))),
+    (ast.BoolOp, lambda node: iter([set_fields(op=ast.Or() if isinstance(node.op, ast.And) else ast.And())])),
     (ast.UnaryOp, lambda _node: iter([lambda old: old.operand])),
-    (ast.Compare, comparisons),
-    (ast.Constant, constants),
-    (ast.Call, calls),
+    (ast.Compare, change_comparison),
+    (ast.Constant, change_constant),
+    (ast.Call, change_call),
     (ast.Attribute, lambda node: iter([lambda old: old.value] if node.attr == "T" else [])),
-    (ast.If, lambda _node: iter([lambda old: with_(test=negated(old.test))(old)])),
-    (ast.IfExp, lambda _node: iter([lambda old: with_(test=negated(old.test))(old)])),
-    (ast.Return, lambda node: iter([with_(value=None)] if node.value else [])),
+    (ast.If, lambda _node: iter([lambda old: set_fields(test=negate(old.test))(old)])),
+    (ast.IfExp, lambda _node: iter([lambda old: set_fields(test=negate(old.test))(old)])),
+    (ast.Return, lambda node: iter([set_fields(value=None)] if node.value else [])),
 ]

@@ -57,18 +57,17 @@ class Reader:
 
 
 def model_files() -> dict[str, bytes]:
-    """One of each kind."""
     with tempfile.TemporaryDirectory() as folder:
         return {name: save_model(fitted(name), Path(folder, "model.afcm")).read_bytes() for name in NAMES}
 
 
 def read_model(path: Path, name: str) -> bool:
-    """`read_info`, `load_model`, and all that the model answers."""
+    """Read the info and the model, and ask the model all it answers."""
     return works_or_is_refused(path, new_samples(name))
 
 
-def accepted(path: Path, read: Callable[[], Any], error: type[Exception]) -> bool:
-    """False if the reader's own error says so, in one line with the name of the file."""
+def is_accepted(path: Path, read: Callable[[], Any], error: type[Exception]) -> bool:
+    """Whether the file is read; a refusal must be the reader's own error, in one line with the name of the file."""
     try:
         read()
     except error as said:
@@ -88,7 +87,7 @@ FITS = {
 
 
 def checkpoint_files() -> dict[str, bytes]:
-    """Of fits that were stopped in their second run."""
+    """Checkpoints of fits that were stopped in their second run."""
     found = {}
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -108,39 +107,38 @@ class Stop:
         self.left = left
 
     def __call__(self, iteration: object) -> None:
-        """Count."""
         self.left -= 1
         if not self.left:
             raise StopIteration
 
 
 @cache
-def without_stop(name: str) -> bytes:
-    """The memberships of a fit that nothing stopped."""
-    return quietly(FITS[name]()).memberships_.tobytes()
+def fit_without_stop(name: str) -> bytes:
+    """Memberships of a fit that nothing stopped."""
+    return fit_quietly(FITS[name]()).memberships_.tobytes()
 
 
-def quietly(model: Any) -> Any:
-    """A fit of the samples; what the package says of so few sweeps is not the matter here."""
+def fit_quietly(model: Any) -> Any:
+    """Fit the samples; warnings about so few sweeps do not matter here."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AFCMWarning)
         return model.fit(SAMPLES)
 
 
 def read_checkpoint(path: Path, name: str) -> bool:
-    """A file that is not refused is gone on from, and the fit must end where it would have without a stop."""
+    """Go on from a file that is not refused; the fit must end where it would have without a stop."""
 
     def read() -> None:
         files.read(path)
         with mock.patch.object(files, "write"):
-            found = quietly(FITS[name](callback=Checkpoint(path)))
-        assert found.memberships_.tobytes() == without_stop(name), "goes on to another result"
+            found = fit_quietly(FITS[name](callback=Checkpoint(path)))
+        assert found.memberships_.tobytes() == fit_without_stop(name), "goes on to another result"
 
-    return accepted(path, read, CheckpointError)
+    return is_accepted(path, read, CheckpointError)
 
 
 def read_any_table(path: Path, name: str) -> bool:
-    """A table of that name, its columns of numbers, their matrix."""
+    """Read a table, choose its columns of numbers, and make their matrix."""
     ending = name.split(".", 1)[1].removesuffix(".gz")
 
     def read() -> None:
@@ -148,11 +146,11 @@ def read_any_table(path: Path, name: str) -> bool:
         with suppress(TableError):  # of a column, which it names; the file was read
             to_matrix(table, choose_columns(table).names)
 
-    return accepted(path, read, TableError)
+    return is_accepted(path, read, TableError)
 
 
 def table_files() -> dict[str, dict[str, bytes]]:
-    """By what can be done to them."""
+    """Tables by the ways to damage them."""
     measures = np.column_stack([tables.iris()[name] for name in tables.NAMES])[:40]
     text = b"\n".join(tables.csv_bytes().split(b"\n")[:40]) + b"\n"
     return {
@@ -164,8 +162,7 @@ def table_files() -> dict[str, dict[str, bytes]]:
 
 
 def read_data_set(path: Path, _name: str) -> bool:
-    """An archive of the registry."""
-    return accepted(path, lambda: read_archive(path, tiny.TINY.archive, tiny.TINY), DatasetCorrupt)
+    return is_accepted(path, lambda: read_archive(path, tiny.TINY.archive, tiny.TINY), DatasetCorrupt)
 
 
 TABLES = table_files()

@@ -1,4 +1,4 @@
-"""What has no right answer: missing values, what is no table, impossible parameters, weights and new samples."""
+"""Cases without a right answer: missing values, no tables, impossible parameters, weights and new samples."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from trust.cases import Case, blobs, truth
 from trust.data_cases import ENOUGH, SCALE
-from trust.layout_cases import frame
+from trust.layout_cases import make_frame
 
 MISSING = r"\bnan\b|missing|infinit|\binf\b|finite|mask"
 TABLE = "dimension|1d|2d|3d|shape|sample|feature|column|row|array|convert|numeric|inhomogeneous|none"
@@ -19,7 +19,6 @@ KIND = "string|text|complex|date|time|numeric|number|convert|dtype|object|catego
 
 
 def cases() -> Iterator[Case]:
-    """All of them."""
     yield from missing()
     yield from no_numbers()
     yield from no_table()
@@ -29,59 +28,56 @@ def cases() -> Iterator[Case]:
     yield from new_samples()
 
 
-def hole(value: Any, where: Any = (3, 1), dtype: Any = np.float64) -> Any:
-    """The blobs with something in them that is no number."""
+def spoil_blobs(value: Any, where: Any = (3, 1), dtype: Any = np.float64) -> Any:
+    """Blobs with something among them that is not a number."""
     X = blobs().astype(dtype)
     X[where] = value
     return X
 
 
-def nullable() -> Any:
-    """A pandas frame of nullable floats with one missing."""
+def make_nullable() -> Any:
+    """Pandas frame of nullable floats with one missing."""
     import pandas
 
-    return frame(lambda table: table.astype("Float64").mask(table == table.iloc[3, 1], pandas.NA))
+    return make_frame(lambda table: table.astype("Float64").mask(table == table.iloc[3, 1], pandas.NA))
 
 
 def missing() -> Iterator[Case]:
-    """Missing and infinite values."""
     makers: dict[str, Callable[[], Any]] = {
-        "one NaN": partial(hole, np.nan),
-        "one infinity": partial(hole, np.inf),
-        "one −infinity": partial(hole, -np.inf),
-        "a row of NaN": partial(hole, np.nan, 3),
-        "a column of NaN": partial(hole, np.nan, (slice(None), 1)),
+        "one NaN": partial(spoil_blobs, np.nan),
+        "one infinity": partial(spoil_blobs, np.inf),
+        "one −infinity": partial(spoil_blobs, -np.inf),
+        "a row of NaN": partial(spoil_blobs, np.nan, 3),
+        "a column of NaN": partial(spoil_blobs, np.nan, (slice(None), 1)),
         "nothing but NaN": partial(np.full, (90, 3), np.nan),
-        "NaN in float32": partial(hole, np.nan, dtype=np.float32),
-        "None among numbers": partial(hole, None, dtype=object),
+        "NaN in float32": partial(spoil_blobs, np.nan, dtype=np.float32),
+        "None among numbers": partial(spoil_blobs, None, dtype=object),
         "masked array, one value masked": lambda: np.ma.masked_array(blobs(), blobs() == blobs()[3, 1]),
-        "pandas with NaN": lambda: frame(lambda table: table.mask(table == table.iloc[3, 1])),
-        "pandas with NA": nullable,
-        "NaN in a sparse matrix": lambda: sp.csr_matrix(hole(np.nan)),
+        "pandas with NaN": lambda: make_frame(lambda table: table.mask(table == table.iloc[3, 1])),
+        "pandas with NA": make_nullable,
+        "NaN in a sparse matrix": lambda: sp.csr_matrix(spoil_blobs(np.nan)),
     }
     for name, make in makers.items():
         yield Case(name, "missing", make, MISSING + "|sparse|instance of ndarray", refuse=True)
 
 
 def no_numbers() -> Iterator[Case]:
-    """Tables of other things than numbers."""
     makers: dict[str, Callable[[], Any]] = {
         "words": lambda: np.array([["a", "b", "c"]] * 30),
-        "a word among numbers": partial(hole, "x", dtype=object),
+        "a word among numbers": partial(spoil_blobs, "x", dtype=object),
         "complex numbers": lambda: blobs() * (1 + 1j),
         "dates": lambda: (1e9 * blobs()).astype("datetime64[s]"),
         "time spans": lambda: (1e9 * blobs()).astype("timedelta64[s]"),
         "records": lambda: np.array([tuple(row) for row in blobs()], dtype="f8,f8,f8"),
-        "pandas with a column of words": lambda: frame(lambda table: table.assign(d="red")),
-        "pandas with a column of dates": lambda: frame(lambda table: table.assign(d=np.datetime64("2024-05-01"))),
-        "pandas with categories": lambda: frame(lambda table: table.assign(d="red").astype({"d": "category"})),
+        "pandas with a column of words": lambda: make_frame(lambda table: table.assign(d="red")),
+        "pandas with a column of dates": lambda: make_frame(lambda table: table.assign(d=np.datetime64("2024-05-01"))),
+        "pandas with categories": lambda: make_frame(lambda table: table.assign(d="red").astype({"d": "category"})),
     }
     for name, make in makers.items():
         yield Case(name, "not numbers", make, f"{KIND}|{TABLE}", refuse=True)
 
 
 def no_table() -> Iterator[Case]:
-    """Other things than tables."""
     makers: dict[str, Callable[[], Any]] = {
         "1-D": lambda: blobs()[:, 0],
         "3-D": lambda: blobs().reshape(30, 3, 3),
@@ -123,7 +119,6 @@ def parameters() -> Iterator[Case]:
 
 
 def starts() -> Iterator[Case]:
-    """Memberships to start from."""
     good = np.eye(3)[truth()]
     yield Case("init: memberships", "starts", blobs, "init", options={"init": good}, only="init", expected=truth())
     spoiled = {
@@ -171,7 +166,7 @@ def weights() -> Iterator[Case]:
 def new_samples() -> Iterator[Case]:
     """Samples to predict after a good fit."""
     bad: dict[str, tuple[Callable[[], Any], str]] = {
-        "predict: NaN": (partial(hole, np.nan), MISSING),
+        "predict: NaN": (partial(spoil_blobs, np.nan), MISSING),
         "predict: another number of features": (lambda: blobs()[:, :2], "feature|column|shape|dimension"),
         "predict: 1-D": (lambda: blobs()[0], TABLE),
         "predict: no samples": (lambda: np.empty((0, 3)), TABLE),

@@ -1,4 +1,4 @@
-"""All cases for one subject, in processes of its own: one that dies or hangs costs its case and no other."""
+"""Run all cases of one subject in processes of its own: one that dies or hangs costs its case and no other."""
 
 from __future__ import annotations
 
@@ -9,25 +9,23 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 from trust import verdicts
 from trust.cases import Case
+from trust.pages import ROOT
 from trust.subjects import Subject
 
-ROOT = Path(__file__).parents[1]
-WALL = 600.0  # seconds until somebody who does nothing at all is given up; computing is limited by the worker itself
+WALL = 600.0  # seconds until a worker that does not answer is given up; it limits its computing itself
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 ENVIRONMENT = "AFCM_FUZZY_C_MEANS_PYTHON"  # the interpreter of the peers that live apart
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a case did to a subject."""
+    """Verdict on a subject for a case, and the messages that came with it."""
 
     case: Case
     verdict: str
@@ -51,7 +49,7 @@ class Worker:
         self.lines: queue.Queue[str] = queue.Queue()
         self.listener = threading.Thread(target=self._listen, daemon=True)
         self.listener.start()
-        self.version = self.answer().get("version", "")
+        self.version = self.read_answer().get("version", "")
 
     def _listen(self) -> None:
         for line in self.process.stdout:
@@ -59,30 +57,30 @@ class Worker:
         self.lines.put("")
 
     def ask(self, case: Case) -> dict[str, str]:
-        """The answer to a case: a verdict in any event."""
+        """Give a case to the worker; its answer has a verdict in any event."""
         try:
             print(case.name, file=self.process.stdin, flush=True)
         except BrokenPipeError:
-            return self.end()
-        return self.answer()
+            return self.read_end()
+        return self.read_answer()
 
-    def answer(self) -> dict[str, str]:
-        """The next line, if there is one in time."""
+    def read_answer(self) -> dict[str, str]:
+        """Read the next line, if there is one in time."""
         try:
             line = self.lines.get(timeout=WALL)
         except queue.Empty:
             self.close()
             return {"verdict": verdicts.HANG}
-        return json.loads(line) if line else self.end()
+        return json.loads(line) if line else self.read_end()
 
-    def end(self) -> dict[str, str]:
-        """How the process ended that gave no answer."""
+    def read_end(self) -> dict[str, str]:
+        """Tell a crash from a hang after a process gave no answer."""
         out_of_time = self.process.wait() == -signal.SIGPROF
         self.close()
         return {"verdict": verdicts.HANG if out_of_time else verdicts.CRASH}
 
     def close(self) -> None:
-        """End the process and what leads to it."""
+        """End the process and close its pipes."""
         self.process.kill()
         self.process.wait()
         self.listener.join()
@@ -92,12 +90,12 @@ class Worker:
 
 
 def interpreter(subject: Subject) -> str:
-    """The Python the subject lives in, or nothing."""
+    """Path of the Python that has the subject, or an empty string."""
     return os.environ.get(ENVIRONMENT, "") if subject.apart else sys.executable
 
 
-def run(subject: Subject, cases: list[Case], tell: Callable[[Outcome], Any] = id) -> tuple[str, list[Outcome]]:
-    """The subject's version, and the outcome of every case."""
+def run(subject: Subject, cases: list[Case]) -> tuple[str, list[Outcome]]:
+    """Try every case; the subject's version (empty: not installed), and the outcomes."""
     python = interpreter(subject)
     worker = Worker(subject, python) if python else None
     version = worker.version if worker else ""
@@ -110,14 +108,13 @@ def run(subject: Subject, cases: list[Case], tell: Callable[[Outcome], Any] = id
             worker.close()
             worker = Worker(subject, python)
         outcomes.append(Outcome(case, answer["verdict"], answer.get("words", "")))
-        tell(outcomes[-1])
     worker.close()
     return version, outcomes
 
 
-def here(subject: Subject, cases: list[Case]) -> Iterator[Outcome]:
-    """The same in this process, for cases that neither hang nor crash."""
-    from trust.worker import tried
+def run_here(subject: Subject, cases: list[Case]) -> Iterator[Outcome]:
+    """Try cases in this process, if they neither hang nor crash."""
+    from trust.worker import try_case
 
     for case in cases:
-        yield Outcome(case, **tried(subject, case))
+        yield Outcome(case, **try_case(subject, case))

@@ -1,4 +1,4 @@
-"""Who is tried: the package's own clusterers and its peers, each with its defaults, behind one call."""
+"""The clusterers that are tried: our own and the peers, each with its defaults, behind one call."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ SEED = 0
 
 @dataclass(frozen=True)
 class Fitted:
-    """What a fit gave: memberships (n×c, or None) and labels, and a way to get those of new samples (or None).
+    """Result of a fit: memberships (n×c, or None) and labels, and a function for memberships of new samples (or None).
 
-    ``again``: the labels it then predicts for the same samples.
+    ``again``: labels predicted for the samples of the fit.
     """
 
     memberships: Any
@@ -25,7 +25,7 @@ class Fitted:
 
 @dataclass(frozen=True)
 class Subject:
-    """A clusterer, what it takes besides X and n_clusters, and where it lives."""
+    """A clusterer, the options it takes besides X and n_clusters, and its distribution."""
 
     name: str
     distribution: str
@@ -37,7 +37,7 @@ class Subject:
 
     @property
     def version(self) -> str:
-        """As installed where this is asked, or nothing."""
+        """Installed version, or an empty string."""
         try:
             return metadata.version(self.distribution)
         except metadata.PackageNotFoundError:
@@ -71,14 +71,16 @@ def scikit_fuzzy(
     import numpy as np
     from skfuzzy.cluster import cmeans, cmeans_predict
 
-    def turned(array: Any) -> Any:
+    def transpose(array: Any) -> Any:
         return array.T if hasattr(array, "T") else np.transpose(array)
 
-    start = {name: turned(value) for name, value in more.items()}  # init, clusters × samples
-    centers, memberships, *_ = cmeans(turned(X), n_clusters, m, error=tol, maxiter=max_iter, seed=random_state, **start)
+    start = {name: transpose(value) for name, value in more.items()}  # init, clusters × samples
+    centers, memberships, *_ = cmeans(
+        transpose(X), n_clusters, m, error=tol, maxiter=max_iter, seed=random_state, **start
+    )
 
     def predict(new: Any) -> Any:
-        return cmeans_predict(turned(new), centers, m, error=tol, maxiter=max_iter, seed=random_state)[0].T
+        return cmeans_predict(transpose(new), centers, m, error=tol, maxiter=max_iter, seed=random_state)[0].T
 
     return Fitted(memberships.T, memberships.argmax(axis=0), predict)
 
@@ -134,5 +136,4 @@ SUBJECTS = (
 
 
 def subject_named(name: str) -> Subject:
-    """The subject of this name."""
     return next(subject for subject in SUBJECTS if subject.name == name)

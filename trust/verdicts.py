@@ -1,4 +1,4 @@
-"""What happened, in one word, by the same rules for everybody."""
+"""The judge: one word for what a clusterer did with a case, by the same rules for all."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ ROW_SUM_TOL = 1e-6
 FUZZIEST = 1e-6  # memberships that differ by less tell nothing
 
 
-def of_fit(case: Case, subject: Subject, fitted: Fitted, heard: list[warnings.WarningMessage]) -> str:
-    """The verdict on a fit that came to an end."""
+def judge_fit(case: Case, subject: Subject, fitted: Fitted, heard: list[warnings.WarningMessage]) -> str:
+    """Verdict on a fit that came to an end."""
     own = [warning for warning in heard if is_own(warning, subject)]
-    fault = fault_of(case, fitted)
+    fault = find_fault(case, fitted)
     if fault:
         return WARNED if own and fault in (WRONG, ACCEPTS) else fault
     if len(own) < len(heard):
@@ -41,8 +41,8 @@ def of_fit(case: Case, subject: Subject, fitted: Fitted, heard: list[warnings.Wa
     return FITS if case.expected is None or case.new else RIGHT
 
 
-def fault_of(case: Case, fitted: Fitted) -> str:
-    """What is wrong with an answer, or nothing."""
+def find_fault(case: Case, fitted: Fitted) -> str:
+    """Verdict on a wrong answer, or an empty string."""
     memberships, labels = fitted.memberships, np.asarray(fitted.labels)
     if fitted.again is not None and (np.asarray(fitted.again) != labels).any():
         return DIFFERS
@@ -60,25 +60,25 @@ def fault_of(case: Case, fitted: Fitted) -> str:
 
 
 def tolerance(memberships: Any) -> float:
-    """How far the sum of a row may be from 1."""
+    """Largest distance of a row's sum from 1."""
     return ROW_SUM_TOL if np.asarray(memberships).dtype == np.float64 else 1e3 * ROW_SUM_TOL
 
 
 def is_right(memberships: Any, labels: Any, expected: Any) -> bool:
-    """The same partition, and memberships that tell it."""
+    """Whether the partition is the expected one, and the memberships are not all equal."""
     pairs = {(a, b) for a, b in zip(labels.tolist(), expected.tolist(), strict=True)}
     same = len(pairs) == len(set(labels.tolist())) == len(set(expected.tolist()))
     return same and (memberships is None or memberships.shape[1] == 1 or bool(np.ptp(memberships) > FUZZIEST))
 
 
 def is_own(warning: warnings.WarningMessage, subject: Subject) -> bool:
-    """A word of the clusterer to its user, not a by-product of its arithmetic."""
+    """Whether the clusterer itself warns its user; other warnings are by-products of its arithmetic."""
     if subject.ours:
         return any(base.__module__ == "afcm.exceptions" for base in warning.category.__mro__)
     return issubclass(warning.category, UserWarning)
 
 
-def of_error(case: Case, error: BaseException) -> str:
-    """The verdict on an error: clear if it is a ValueError or TypeError that speaks of what is wrong."""
+def judge_error(case: Case, error: BaseException) -> str:
+    """Verdict on an error: clear if it is a ValueError or TypeError that speaks of what is wrong."""
     clear = isinstance(error, (ValueError, TypeError)) and re.search(case.names, str(error), re.IGNORECASE)
     return REFUSED if clear else UNCLEAR

@@ -1,4 +1,4 @@
-"""One subject, case after case, in a process that may die: names come in on stdin, verdicts go out as JSON lines."""
+"""Process that tries one subject and may die: names of cases come in on stdin, verdicts go out as JSON lines."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from trust import verdicts
 from trust.cases import Case, all_cases
 from trust.subjects import Fitted, Subject, subject_named
 
-MEMORY = 6 << 30  # bytes of addresses; whoever wants more is refused by the system
+MEMORY = 6 << 30  # bytes of addresses; the system refuses more
 PATIENCE = 120.0  # seconds of computing a case may take; then SIGPROF ends the process
 
 
-def tried(subject: Subject, case: Case) -> dict[str, str]:
-    """The verdict on one case, and the words that came with it."""
+def try_case(subject: Subject, case: Case) -> dict[str, str]:
+    """Verdict on one case, and the messages that came with it."""
     if (case.only and case.only not in subject.takes) or (case.new and not subject.predicts):
         return {"verdict": verdicts.NO_SUCH, "words": ""}
     try:
@@ -33,18 +33,18 @@ def tried(subject: Subject, case: Case) -> dict[str, str]:
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
         try:
-            fitted = answered(subject, case, X)
-            verdict = verdicts.of_fit(case, subject, fitted, heard)
+            fitted = fit_or_predict(subject, case, X)
+            verdict = verdicts.judge_fit(case, subject, fitted, heard)
             words = "; ".join(f"{warning.category.__name__}: {warning.message}" for warning in heard)
         except Exception as error:  # whatever it is, it is a result
-            verdict, words = verdicts.of_error(case, error), f"{type(error).__name__}: {error}"
-    if not same(X, before):
+            verdict, words = verdicts.judge_error(case, error), f"{type(error).__name__}: {error}"
+    if not is_same(X, before):
         verdict = verdicts.CHANGES
     return {"verdict": verdict, "words": words[:2000]}
 
 
-def answered(subject: Subject, case: Case, X: Any) -> Fitted:
-    """The fit, or what it says about new samples."""
+def fit_or_predict(subject: Subject, case: Case, X: Any) -> Fitted:
+    """Fit; if the case has new samples, predict them."""
     options = {name: value for name, value in case.options.items() if name in subject.takes}
     fitted = subject.fit(X, case.n_clusters, **options)
     if case.new is None:
@@ -54,8 +54,7 @@ def answered(subject: Subject, case: Case, X: Any) -> Fitted:
     return Fitted(memberships, np.asarray(memberships).argmax(axis=1))
 
 
-def same(X: Any, before: Any) -> bool:
-    """Whether the data are what they were."""
+def is_same(X: Any, before: Any) -> bool:
     if hasattr(X, "tocoo"):
         return bool((abs(X - before) > 0).nnz == 0)
     if hasattr(X, "equals"):
@@ -66,7 +65,7 @@ def same(X: Any, before: Any) -> bool:
 
 
 def main() -> None:
-    """Work off stdin; answers go to the real stdout, whatever the subject prints."""
+    """Try the cases named on stdin; answers go to the real stdout, whatever the subject prints."""
     subject, answers = subject_named(sys.argv[1]), os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     limit_memory()
@@ -74,7 +73,7 @@ def main() -> None:
     print(json.dumps({"version": subject.version}), file=answers, flush=True)
     for line in sys.stdin:
         signal.setitimer(signal.ITIMER_PROF, PATIENCE)
-        print(json.dumps(tried(subject, cases[line.rstrip("\n")])), file=answers, flush=True)
+        print(json.dumps(try_case(subject, cases[line.rstrip("\n")])), file=answers, flush=True)
         signal.setitimer(signal.ITIMER_PROF, 0)
 
 

@@ -11,7 +11,7 @@ from trust import faults, pages, running, table, verdicts
 from trust.__main__ import write_inputs
 from trust.cases import Case, all_cases, blobs, truth
 from trust.subjects import SUBJECTS, Fitted, Subject, subject_named
-from trust.worker import tried
+from trust.worker import try_case
 
 from afcm.exceptions import AFCMWarning
 
@@ -23,7 +23,7 @@ QUICK = ("control", "dtype", "missing", "not numbers", "not a table", "weights",
 def judged(answer, *, expected=None, refuse=False, ours=True, new=None):
     """The verdict on a clusterer that answers so."""
     subject = Subject("it", "afcm", lambda X, c: answer(X), frozenset(), ours=ours)
-    return tried(subject, Case("it", "control", blobs, "overflow", expected=expected, refuse=refuse, new=new))[
+    return try_case(subject, Case("it", "control", blobs, "overflow", expected=expected, refuse=refuse, new=new))[
         "verdict"
     ]
 
@@ -167,7 +167,7 @@ def test_pages_name_their_command():
 def test_ours_is_what_the_page_says_and_nothing_is_silent():
     page = {cells[0]: cells[1] for cells in pages.read_rows("cases")}
     cases = [case for case in all_cases() if case.kind in QUICK]
-    outcomes = [outcome for subject in SUBJECTS if subject.ours for outcome in running.here(subject, cases)]
+    outcomes = [outcome for subject in SUBJECTS if subject.ours for outcome in running.run_here(subject, cases)]
     bad = [(each.case.name, each.verdict, each.words) for each in outcomes if each.verdict not in (*verdicts.GOOD, "–")]
     assert not bad
     assert {case.name: page.get(case.name) for case in cases} == {
