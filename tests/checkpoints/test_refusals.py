@@ -6,13 +6,17 @@ import io
 import json
 import pickle
 from collections import UserList
+from dataclasses import make_dataclass
 
 import numpy as np
 import pytest
 
 from afcm import FCM, PlainAFCM, save_model
 from afcm.checkpoints import Checkpoint, CheckpointError
+from afcm.equations import paper
 from afcm.exceptions import CheckpointWarning
+from afcm.models.embedded import EmbeddedProblem
+from afcm.models.plain import PlainProblem
 from tests.checkpoints.fits import MODELS, THREE, X, same, stopped
 from tests.damage import rezipped, unzipped
 from tests.modelfiles.tampering import npy
@@ -84,15 +88,15 @@ def repacked(path, change):
 
 
 def progress_of(document):
-    return document["content"]["dict"]["progress"]["dict"]
+    return document["content"]["progress"]["state"]
 
 
 def run_of(document):
-    return progress_of(document)["current"]["dict"]
+    return progress_of(document)["current"]["state"]
 
 
 def state_of(document):
-    return run_of(document)["state"]["dict"]
+    return run_of(document)["state"]["state"]
 
 
 def nudge(arrays, node):
@@ -113,7 +117,7 @@ TAMPERINGS = {
     "centres": lambda document, arrays: nudge(arrays, state_of(document)["centers"]),
     "history": lambda document, arrays: nudge(arrays, run_of(document)["history"]["dict"]["gamma"]),
     "random numbers": lambda document, arrays: nudge(
-        arrays, document["content"]["dict"]["began"]["dict"]["state"]["dict"]["key"]
+        arrays, document["content"]["began"]["dict"]["state"]["dict"]["key"]
     ),
 }
 
@@ -177,24 +181,38 @@ def test_other_versions(tmp_path, monkeypatch):
     path = tmp_path / "c"
     stopped(MODELS["PlainAFCM"], path, 15)
     with monkeypatch.context() as patch:
-        patch.setattr("afcm.__version__", "99.0")
+        patch.setattr("afcm._util.version.__version__", "99.0")
         with pytest.warns(CheckpointWarning, match="and is continued by 99.0"):
             MODELS["PlainAFCM"](callback=Checkpoint(path)).fit(X)
-        patch.setattr("afcm.checkpoints.files.SCHEMA", 3)
+        patch.setattr("afcm.checkpoints.files.SCHEMA", 99)
         with pytest.raises(CheckpointError, match="schema that this afcm does not read"):
             MODELS["PlainAFCM"](callback=Checkpoint(path)).fit(X)
-    path.unlink()
+
+
+def state_of_tomorrow(*fields):
+    return make_dataclass("CenterState", fields), paper.Statistics
+
+
+NAMES = ["centers", "precision", "statistics", "objective", "change", "partial"]
+
+
+@pytest.mark.parametrize(
+    ("types", "said"),
+    [
+        ((paper.Statistics,), "holds a 'CenterState', a class that is not known"),
+        (EmbeddedProblem.state_types, "holds a 'CenterState', a class that is not known"),
+        (state_of_tomorrow(*NAMES[1:]), "holds 'centers' of CenterState, which is not known"),
+        (state_of_tomorrow(*NAMES, "color"), "lacks 'color' of CenterState"),
+    ],
+)
+def test_states_of_other_classes_than_the_problem_declares_are_refused(types, said, tmp_path, monkeypatch):
+    path = tmp_path / "c"
     stopped(MODELS["PlainAFCM"], path, 15)
-    monkeypatch.setattr("afcm.models.centers.CenterState", CenterStateOfTomorrow)
-    with pytest.raises(CheckpointError, match="does not hold a CenterStateOfTomorrow of this version"):
+    before = path.read_bytes()
+    monkeypatch.setattr(PlainProblem, "state_types", types)
+    with pytest.raises(CheckpointError, match=f"{path}: {said}; delete it to begin anew, or give another path"):
         MODELS["PlainAFCM"](callback=Checkpoint(path)).fit(X)
-
-
-class CenterStateOfTomorrow(tuple):
-    """A state with another field."""
-
-    __slots__ = ()
-    _fields = ("centers", "colour")
+    assert path.read_bytes() == before
 
 
 def test_starts_that_are_told_apart_by_their_values_alone(tmp_path):

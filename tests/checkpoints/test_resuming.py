@@ -43,8 +43,8 @@ for name, make in t.MODELS.items():
         os._exit(0)
     assert os.waitstatus_to_exitcode(os.wait()[1]) == -9
 if os.fork() == 0:
-    from afcm.modelfiles import container
-    write, container.write, broken.left = container.write, broken, 3
+    from afcm.storage import documents
+    write, documents.write_document, broken.left = documents.write_document, broken, 3
     t.MODELS["PlainAFCM"](callback=Checkpoint(folder / "writing", every=2)).fit(t.X)
     os._exit(0)
 assert os.waitstatus_to_exitcode(os.wait()[1]) == -9

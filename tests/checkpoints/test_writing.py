@@ -7,6 +7,7 @@ import os
 import pickle
 import subprocess
 import zipfile
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -14,9 +15,10 @@ from sklearn.base import clone
 
 from afcm import PlainAFCM
 from afcm.checkpoints import Checkpoint
-from afcm.checkpoints.facts import digest, facts
-from afcm.checkpoints.states import plain
+from afcm.checkpoints.facts import describe_fit, hash_array
+from afcm.checkpoints.files import write
 from afcm.exceptions import CheckpointWarning
+from afcm.storage.errors import FormatError
 from tests.checkpoints.fits import MODELS, X, same, stopped
 
 pytestmark = pytest.mark.filterwarnings(
@@ -115,18 +117,26 @@ def test_lazy_arrays_are_told_by_shape_and_dtype_alone():
         def __dask_graph__(self):
             raise AssertionError("computed")
 
-    told = facts(PlainAFCM(4), X.view(Lazy), None)
+    told = describe_fit(PlainAFCM(4), X.view(Lazy), None)
     assert (told["X shape"], told["X dtype"], "X content" in told) == ("(250, 3)", "float64", False)
     assert "X weights" in told
-    assert "X weights" not in facts(PlainAFCM(4), X, X[:, 0].view(Lazy))
-    assert facts(PlainAFCM(4), None, None, {"shape": (5, 2)})["X shape"] == "(5, 2)"
+    assert "X weights" not in describe_fit(PlainAFCM(4), X, X[:, 0].view(Lazy))
+    assert describe_fit(PlainAFCM(4), None, None, {"shape": (5, 2)})["X shape"] == "(5, 2)"
 
 
 def test_the_content_of_an_array_not_its_memory():
-    assert digest(X) == digest(np.asfortranarray(X)) == digest(X[::-1][::-1])
-    assert digest(X) != digest(X[::-1])
+    assert hash_array(X) == hash_array(np.asfortranarray(X)) == hash_array(X[::-1][::-1])
+    assert hash_array(X) != hash_array(X[::-1])
 
 
-def test_states_hold_numbers_only():
-    with pytest.raises(TypeError, match="cannot hold a set"):
-        plain({"a": {1, 2}})
+class Undeclared(NamedTuple):
+    """A part of a state that its problem does not tell of."""
+
+    sums: float
+
+
+@pytest.mark.parametrize("value", [{1, 2}, Undeclared(1.0)])
+def test_states_hold_numbers_and_what_their_problem_declares(value, tmp_path):
+    with pytest.raises(FormatError, match=rf"progress: cannot hold a .*{type(value).__name__}; it holds plain values"):
+        write(tmp_path / "c", True, {}, {"progress": {"a": value}}, {})
+    assert not os.listdir(tmp_path)

@@ -33,12 +33,12 @@ def test_a_fit_that_was_stopped_goes_on(afcm, folder, monkeypatch):
 
     monkeypatch.setattr(Stages, "follow_sweeps", impatient)
     assert afcm(*PLAIN, "--checkpoint", "fit.ckpt", "--out", "stopped.csv").code != 0
-    assert not read(folder / "fit.ckpt")["finished"]
+    assert not read(folder / "fit.ckpt").finished
     assert not (folder / "stopped.csv").exists()
     again = afcm(*PLAIN, "--checkpoint", "fit.ckpt", "--out", "again.csv")
     assert again.code == 0, again.err
     assert (folder / "again.csv").read_bytes() == (folder / "whole.csv").read_bytes()
-    assert read(folder / "fit.ckpt")["finished"]
+    assert read(folder / "fit.ckpt").finished
 
 
 def test_a_checkpoint_of_another_fit_is_an_error_in_one_line(afcm):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from afcm import load_model, save_model
-from afcm.modelfiles import container
+from afcm.storage import archives, documents
 from tests.modelfiles.models import fitted
 from tests.modelfiles.tampering import directory_fields, entries, npy, redocument, refused, rewrite
 
@@ -44,13 +44,13 @@ def test_an_array_that_ends_before_its_declared_size(path):
 
 
 def test_files_that_unpack_to_far_too_much(path, monkeypatch):
-    monkeypatch.setattr(container, "INNOCENT_BYTES", 10_000)
+    monkeypatch.setattr(documents, "INNOCENT_BYTES", 10_000)
     rewrite(path, entries(path) | {"arrays/0.npy": bytes(10**8)})
     refused(path, "unpacks to more than 200 times its size")
-    monkeypatch.setattr(container, "DOCUMENT_BYTES", 100)
+    monkeypatch.setattr(documents, "DOCUMENT_BYTES", 100)
     rewrite(path, {"model.json": b" " * 200})
     refused(path, "far too many")
-    monkeypatch.setattr(container, "MOST_ENTRIES", 1)
+    monkeypatch.setattr(archives, "MOST_ENTRIES", 1)
     rewrite(path, {"model.json": b" ", "arrays/0.npy": b" "})
     refused(path, "2 entries, too many")
 
@@ -91,7 +91,7 @@ def test_unreadable_files_stay_an_oserror(path, monkeypatch):
     def broken(*_):
         raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr(container, "read_array", broken)
+    monkeypatch.setattr(documents, "read_array", broken)
     with pytest.raises(OSError, match="Input/output error"):
         load_model(path)
 
@@ -100,7 +100,7 @@ def test_too_little_memory_is_said(path, monkeypatch):
     def full(*_):
         raise MemoryError
 
-    monkeypatch.setattr(container, "read_array", full)
+    monkeypatch.setattr(documents, "read_array", full)
     refused(path, "more than there is memory for", [load_model])
 
 

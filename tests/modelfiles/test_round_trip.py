@@ -7,6 +7,7 @@ import os
 import warnings
 import zipfile
 from dataclasses import fields, is_dataclass
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -19,9 +20,9 @@ from sklearn.preprocessing import FunctionTransformer
 import afcm
 import afcm.baselines
 from afcm import AFCM, FCM, PlainAFCM, load_model, read_info, save_model
-from afcm.modelfiles import ModelFileError, container
-from afcm.modelfiles.encoding import LEFT_OUT
-from afcm.modelfiles.registry import KINDS, NAMES
+from afcm.modelfiles import ModelFileError
+from afcm.modelfiles.registry import ESTIMATORS, LEFT_OUT, NAMES, PARTS
+from afcm.storage import documents
 from tests.modelfiles.models import NEW, RECIPES, TABLE, X, answers, fitted, last, new_samples
 
 
@@ -46,8 +47,8 @@ def bits(value):
 
 def stored(model):
     """The attributes that a file keeps."""
-    kind = KINDS[NAMES[type(model)]]
-    left = kind.left_out | LEFT_OUT | set(kind.machine)
+    kind = ESTIMATORS[NAMES[type(model)]]
+    left = kind.left_out | LEFT_OUT | set(kind.given)
     return {name: value for name, value in sorted(vars(model).items()) if name not in left}
 
 
@@ -83,13 +84,13 @@ def test_every_attribute_is_stored_or_left_out_on_purpose(name):
     """A new attribute must be put into the registry: as state, optional, or left out."""
     steps = [step for _, step in getattr(fitted(name), "steps", [("", fitted(name))]) if step != "passthrough"]
     for step in steps:
-        owners = [step, *(value for value in vars(step).values() if is_dataclass(value))]
-        for owner in owners:
-            kind = KINDS[NAMES[type(owner)]]
-            params = set() if is_dataclass(owner) else set(owner.get_params(deep=False))
-            allowed = set(kind.known) | kind.left_out | set(kind.machine) | params
-            assert set(vars(owner)) <= allowed
-            assert set(kind.state) <= set(vars(owner))
+        kind = ESTIMATORS[NAMES[type(step)]]
+        allowed = set(kind.known) | kind.left_out | set(kind.given) | set(step.get_params(deep=False))
+        assert set(vars(step)) <= allowed
+        assert set(kind.state) <= set(vars(step))
+        for part in (value for value in vars(step).values() if is_dataclass(value)):
+            cached = {name for name in dir(type(part)) if isinstance(getattr(type(part), name), cached_property)}
+            assert set(vars(part)) - cached == set(PARTS[NAMES[type(part)]].state)
 
 
 def test_every_public_estimator_has_a_recipe():
@@ -102,7 +103,7 @@ def test_every_public_estimator_has_a_recipe():
     assert estimators <= {type(last(fitted(name))) for name in RECIPES}
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS.values() if is_dataclass(kind.cls)], ids=lambda kind: kind.cls)
+@pytest.mark.parametrize("kind", PARTS.values(), ids=PARTS)
 def test_all_fields_of_a_dataclass_are_stored(kind):
     assert [field.name for field in fields(kind.cls)] == list(kind.state)
 
@@ -154,7 +155,7 @@ def test_shared_memory_is_stored_once(tmp_path):
 
 def test_info_without_the_model(tmp_path, monkeypatch):
     path = save_model(fitted("Pipeline"), tmp_path / "model.afcm", info={"source": "blobs", "note": [1, None, "ä"]})
-    monkeypatch.setattr(container, "read_array", None)
+    monkeypatch.setattr(documents, "read_array", None)
     found = read_info(path)
     assert (found.format, found.schema, found.estimator) == ("afcm-model", 1, "AFCM")
     assert found.steps == ("sklearn.SimpleImputer", "sklearn.StandardScaler", "AFCM")
@@ -208,7 +209,7 @@ def test_models_that_are_refused_and_why(tmp_path):
     refused(FCM(3), tmp_path, "cannot hold this info", info={"a": np.nan})
     refused(FCM(3), tmp_path, "cannot hold this info", info={"a": X})
     refused(FCM(3), tmp_path, "info must be a dict", info=["a"])
-    refused(FCM(3), tmp_path, "cannot hold a description of", info={"a": "x" * container.DOCUMENT_BYTES})
+    refused(FCM(3), tmp_path, "cannot hold a description of", info={"a": "x" * documents.DOCUMENT_BYTES})
 
 
 @pytest.mark.parametrize(
@@ -234,7 +235,7 @@ def test_what_stops_the_writing_leaves_the_old_file_and_nothing_else(fault, tmp_
         target.write_bytes(b"PK half")
         raise fault
 
-    monkeypatch.setattr(container, "write", stopped)
+    monkeypatch.setattr(documents, "write_document", stopped)
     with pytest.raises(type(fault)) as caught:
         save_model(fitted("PlainAFCM"), path)
     assert list(tmp_path.iterdir()) == [path]
@@ -263,8 +264,8 @@ def test_a_new_file_has_the_usual_rights_and_paths_may_be_strings(tmp_path):
 
 def test_what_compresses_too_well_is_not_compressed_and_loads(tmp_path, monkeypatch):
     model = fitted("CDKM")
-    monkeypatch.setattr(container, "INNOCENT_BYTES", 1)
-    monkeypatch.setattr(container, "INFLATION", 1.2)
+    monkeypatch.setattr(documents, "INNOCENT_BYTES", 1)
+    monkeypatch.setattr(documents, "INFLATION", 1.2)
     path = save_model(model, tmp_path / "model.afcm")
     with zipfile.ZipFile(path) as archive:
         assert {entry.compress_type for entry in archive.infolist()} == {zipfile.ZIP_STORED}

@@ -90,7 +90,7 @@ def test_a_room_imports_only_from_rooms_above_it(module):
     [
         "from afcm.estimators import afcm",
         "import afcm.cli",
-        "def late():\n    from afcm.modelfiles import container",
+        "def late():\n    from afcm.modelfiles import registry",
         "from afcm import AFCM",
         "from importlib import import_module\nimport_module('afcm.models.plain')",
     ],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -38,6 +38,8 @@ class HardProblem:
 
     points: Floats
     n_clusters: int
+
+    state_types: ClassVar[tuple[type, ...]] = (HardState,)  # for checkpoints
 
     def sweep(self, state: HardState) -> HardState:
         """Every sample once, in order: to the cluster that lowers the objective most, if any does."""

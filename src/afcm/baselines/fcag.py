@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -47,6 +47,8 @@ class AnchorProblem:
     anchors: Floats
     gram: Any
     n_clusters: int
+
+    state_types: ClassVar[tuple[type, ...]] = (AnchorState,)  # for checkpoints
 
     def sweep(self, state: AnchorState) -> AnchorState:
         """Every anchor once, in order: to the cluster that raises the sum most, if any does."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import svd
@@ -79,6 +79,8 @@ class ShrunkProblem:
     fuzziness: float
     fidelity: float
     n_directions: int | None = None
+
+    state_types: ClassVar[tuple[type, ...]] = (ShrunkState,)  # for checkpoints
 
     def sweep(self, state: ShrunkState) -> ShrunkState:
         """W and F (V eliminated), then V and U until they stand still."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -41,6 +41,8 @@ class RobustProblem:
     fuzziness: float
     cap: float
     literal: bool = False
+
+    state_types: ClassVar[tuple[type, ...]] = (RobustState,)  # for checkpoints
 
     def sweep(self, state: RobustState) -> RobustState:
         """V, then S and U."""

@@ -1,4 +1,4 @@
-"""What a fit is: its estimator, parameters and data, as text that two fits can be compared by."""
+"""The facts of a fit (its estimator, parameters and data) as text, by which two fits are compared."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ FREE = frozenset({"callback", "device", "memory", "n_jobs", "verbose"})
 Facts = dict[str, str]
 
 
-def facts(estimator: Any, X: Any, masses: Any, data: Mapping[str, Any] | None = None) -> Facts:
-    """Of a fit; ``data`` replaces what is found out about X."""
+def describe_fit(estimator: Any, X: Any, masses: Any, data: Mapping[str, Any] | None = None) -> Facts:
+    """The facts of a fit; ``data`` stands for the description of X and the masses where they are not to be read."""
     found = {"estimator": type(estimator).__name__}
     for name, value in estimator.get_params(deep=False).items():
         if name not in FREE and (name != "random_state" or isinstance(value, numbers.Integral)):
-            found[name] = shown(value)
+            found[name] = describe_parameter(value)
     continues = getattr(estimator, "warm_start", False) and hasattr(estimator, "cluster_centers_")
-    found["the fit before (warm_start)"] = digest(estimator.cluster_centers_ if continues else None)
-    described = description(X, masses) if data is None else data
-    return found | {f"X {name}": str(value) for name, value in described.items()}
+    found["the fit before (warm_start)"] = hash_array(estimator.cluster_centers_ if continues else None)
+    data = describe_data(X, masses) if data is None else data
+    return found | {f"X {name}": str(value) for name, value in data.items()}
 
 
-def description(X: Any, masses: Any) -> Facts:
+def describe_data(X: Any, masses: Any) -> Facts:
     """Shape, dtype and a hash of the values, which lazy arrays go without: it would compute them."""
     found = {"shape": str(tuple(int(size) for size in X.shape)), "dtype": str(to_host(X[:0]).dtype)}
     read = {"content": X, "weights": masses}
-    return found | {name: digest(array) for name, array in read.items() if not hasattr(array, "__dask_graph__")}
+    return found | {name: hash_array(array) for name, array in read.items() if not hasattr(array, "__dask_graph__")}
 
 
-def digest(array: Any) -> str:
+def hash_array(array: Any) -> str:
     """A hash of the values, whatever the order of memory and the device; sparse matrices by their three arrays."""
     if array is None:
         return "none"
@@ -51,7 +51,7 @@ def digest(array: Any) -> str:
     return found.hexdigest()
 
 
-def shown(value: Any) -> str:
+def describe_parameter(value: Any) -> str:
     """A parameter as text: the same for the same value."""
     if value is None or isinstance(value, (bool, str)):
         return repr(value)
@@ -63,11 +63,11 @@ def shown(value: Any) -> str:
         array = np.asarray(to_host(value), dtype=np.float64)
     except (TypeError, ValueError):  # the fit itself says what is wrong with it
         return type(value).__qualname__
-    return f"an array of shape {array.shape} ({digest(np.atleast_1d(array))[:8]})"
+    return f"an array of shape {array.shape} ({hash_array(np.atleast_1d(array))[:8]})"
 
 
-def differences(there: Mapping[str, Any], here: Facts) -> list[str]:
-    """What both tell, and tell differently."""
+def find_differences(there: Mapping[str, Any], here: Facts) -> list[str]:
+    """Facts that differ between the checkpoint (there) and this fit (here); of another estimator, that alone."""
     if there.get("estimator") != here["estimator"]:
         return [f"estimator is {there.get('estimator')} there and {here['estimator']} here"]
     pairs = [(name, there[name], here[name]) for name in here if name in there]

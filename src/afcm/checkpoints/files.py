@@ -1,20 +1,26 @@
-"""The file: a zip of JSON and .npy like a model file, written and read by the same code, and never unpickled."""
+"""The file of a checkpoint: a zip of JSON and ``.npy`` like a model file, written and read by the same code."""
 
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from afcm._util import version
 from afcm._util.atomic_files import replace_file
-from afcm.checkpoints.facts import digest
+from afcm.checkpoints.facts import Facts, hash_array
+from afcm.storage import documents
+from afcm.storage.decoding import Decoder, expect_fields
+from afcm.storage.encoding import Encoder
+from afcm.storage.errors import FormatError, translate_errors
+from afcm.storage.kinds import Table
 
-FORMAT, SCHEMA = "afcm-checkpoint", 2
+FORMAT, SCHEMA, KIND = "afcm-checkpoint", 3, "checkpoint"
 FIELDS = {"format": str, "schema": int, "afcm": str, "finished": bool, "facts": dict, "content": dict, "seal": str}
 WAY_OUT = "delete it to begin anew, or give another path"
 
@@ -24,60 +30,62 @@ class CheckpointError(ValueError):
 
 
 @contextmanager
-def door(path: Path) -> Iterator[None]:
-    """Whatever is wrong with the file becomes one line with its name and the way out."""
-    from afcm.modelfiles import errors
-
+def named_errors(path: Path) -> Iterator[None]:
+    """Raise whatever is wrong with the file as one line with its name and the way out."""
     try:
-        with errors.door(path):
+        with translate_errors():
             yield
-    except errors.ModelFileError as error:
-        said = str(error.__cause__ if isinstance(error.__cause__, CheckpointError) else error)
-        said = said.removeprefix(f"{os.fspath(path)}: ").split(";")[0].replace("model file", "checkpoint")
-        raise CheckpointError(f"{path}: {said}; {WAY_OUT}") from error
+    except FormatError as error:
+        raise CheckpointError(f"{path}: {error.fault}; {WAY_OUT}") from error
 
 
-def write(path: Path, finished: bool, facts: Mapping[str, str], content: dict[str, Any]) -> None:
-    """In place of an old one, in one step."""
-    from afcm._util.version import __version__
-    from afcm.modelfiles import container
-    from afcm.modelfiles.encoding import Arrays, encode
+@dataclass(frozen=True)
+class StoredFit:
+    """A checkpoint that was read: how far which fit is, by which afcm; its content is decoded on demand."""
 
-    arrays = Arrays()
-    head = {"format": FORMAT, "schema": SCHEMA, "afcm": __version__, "finished": finished, "facts": dict(facts)}
-    document = {**head, "content": encode(content, arrays)}
-    text = container.as_text({**document, "seal": seal(document, arrays.by_name)})
+    path: Path
+    afcm: str
+    finished: bool
+    facts: Facts
+    content: dict[str, Any]
+    arrays: dict[str, Any]
+
+    def decode(self, name: str, table: Table) -> Any:
+        """A part of the content, made of plain values and classes of the table."""
+        with named_errors(self.path):
+            if name not in self.content:
+                raise FormatError(f"lacks {name!r}")
+            return Decoder(table, self.arrays, self.arrays.__getitem__).decode(self.content[name])
+
+
+def write(path: Path, finished: bool, facts: Facts, content: Mapping[str, Any], table: Table) -> None:
+    """Replace a checkpoint, or make one, in one step."""
+    encoder = Encoder(table)
+    head = {"format": FORMAT, "schema": SCHEMA, "afcm": version.__version__, "finished": finished, "facts": dict(facts)}
+    document = {**head, "content": encoder.encode_named(dict(content))}
+    text = documents.to_text({**document, "seal": seal(document, encoder.arrays)})
     with replace_file(path) as draft:
-        container.write(draft, text, arrays.by_name, compressed=False)
+        documents.write_document(draft, text, encoder.arrays, compressed=False)
 
 
 def seal(document: Mapping[str, Any], arrays: Mapping[str, Any]) -> str:
     """A hash of all that a checkpoint says: a fit goes on from what was written, or not at all."""
-    from afcm.modelfiles import container
-
-    found = hashlib.blake2b(container.as_text(document), digest_size=16)
+    found = hashlib.blake2b(documents.to_text(document), digest_size=16)
     for name in sorted(arrays):
-        found.update(f"{name} {digest(np.atleast_1d(container.little(arrays[name])))}".encode())
+        found.update(f"{name} {hash_array(np.atleast_1d(documents.little_endian(arrays[name])))}".encode())
     return found.hexdigest()
 
 
-def read(path: Path) -> dict[str, Any]:
-    """What `write` was given, to the last bit, and the version that wrote it."""
-    from afcm.modelfiles import container
-    from afcm.modelfiles.decoding import Shelf, decode, wanted
-
-    with door(path), container.opened(path) as archive:
-        document = container.read_document(archive)
+def read(path: Path) -> StoredFit:
+    """The checkpoint at ``path``, to the last bit as it was written; else a `CheckpointError`."""
+    with named_errors(path), documents.open_document(path, KIND) as archive:
+        document = documents.read_document(archive)
         if document.get("format") != FORMAT:
-            raise CheckpointError("is a file of another kind, not a checkpoint")
+            raise FormatError("is a file of another kind, not a checkpoint")
         if document.get("schema") != SCHEMA:
-            raise CheckpointError(f"has a schema that this afcm does not read (it reads {SCHEMA})")
-        document = wanted(document, FIELDS)
-        names = set(archive.namelist()) - {container.DOCUMENT}
-        arrays = {name: container.read_array(archive, name) for name in names}
+            raise FormatError(f"has a schema that this afcm does not read (it reads {SCHEMA})")
+        document = expect_fields(document, FIELDS)
+        arrays = {name: documents.read_array(archive, name) for name in documents.array_names(archive)}
         if seal({name: document[name] for name in document if name != "seal"}, arrays) != document["seal"]:
-            raise CheckpointError("was changed after it was written")
-        shelf = Shelf(arrays.__getitem__, names)
-        content = decode(document["content"], shelf)
-        shelf.check_all_used()
-        return {**document, "content": content}
+            raise FormatError("was changed after it was written")
+    return StoredFit(path, document["afcm"], document["finished"], document["facts"], document["content"], arrays)

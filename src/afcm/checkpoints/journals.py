@@ -17,7 +17,7 @@ import numpy as np
 from afcm._util.atomic_files import remove_drafts
 from afcm._util.messages import to_one_line
 from afcm.checkpoints import files, states
-from afcm.checkpoints.facts import Facts, differences, facts
+from afcm.checkpoints.facts import Facts, describe_fit, find_differences
 from afcm.exceptions import CheckpointWarning
 from afcm.fitting import loop
 from afcm.fitting.loop import Progress, Result
@@ -89,7 +89,7 @@ def journal(estimator: Any, X: Any, masses: Any = None, *, data: Mapping[str, An
     given = estimator.callback
     if not isinstance(given, Checkpoint):
         return Journal(given)
-    return WrittenJournal(given, facts(estimator, X, masses, data), X)
+    return WrittenJournal(given, describe_fit(estimator, X, masses, data), X)
 
 
 def check_early(estimator: Any) -> None:
@@ -98,7 +98,7 @@ def check_early(estimator: Any) -> None:
     if isinstance(given, Checkpoint):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CheckpointWarning)  # the journal says it
-            WrittenJournal(given, facts(estimator, None, None, {}), None)
+            WrittenJournal(given, describe_fit(estimator, None, None, {}), None)
 
 
 class Journal:
@@ -136,7 +136,7 @@ class WrittenJournal(Journal):
         self._problem: Any = None
         self._sweeps, self._written = 0, time.monotonic()
 
-    def _found(self) -> dict[str, Any] | None:
+    def _found(self) -> files.StoredFit | None:
         """What the file holds, if there is one to go on from."""
         if not self.path.parent.is_dir():
             raise FileNotFoundError(errno.ENOENT, "no such folder for a checkpoint; create it first", str(self.path))
@@ -149,19 +149,19 @@ class WrittenJournal(Journal):
         self._check(found)
         return found
 
-    def _check(self, found: dict[str, Any]) -> None:
+    def _check(self, found: files.StoredFit) -> None:
         from afcm._util.version import __version__
 
-        other = differences(found["facts"], self.facts)
+        other = find_differences(found.facts, self.facts)
         if other:
             more = f" (and {len(other) - MOST_TOLD} more)" if len(other) > MOST_TOLD else ""
             raise files.CheckpointError(
                 f"{self.path}: is of another fit: {', '.join(other[:MOST_TOLD])}{more}; fit as before, give another "
                 "path, or begin anew with resume=False"
             )
-        if found["afcm"] != __version__:
+        if found.afcm != __version__:
             warnings.warn(
-                f"{self.path}: was written by afcm {found['afcm']} and is continued by {__version__}; the result may "
+                f"{self.path}: was written by afcm {found.afcm} and is continued by {__version__}; the result may "
                 "not be that of either alone",
                 CheckpointWarning,
                 stacklevel=6,
@@ -172,8 +172,8 @@ class WrittenJournal(Journal):
         if self.found is not None:
             shared = random is np.random.mtrand._rand
             random = np.random.RandomState() if shared else random
-            with files.door(self.path):
-                random.set_state(self.found["content"]["began"])
+            with files.named_errors(self.path):
+                random.set_state(self.found.decode("began", {}))
         self.began = random.get_state(legacy=False)
         if self.began["bit_generator"] != "MT19937":  # others have states of more than 64 bits
             raise ValueError(f"random_state={random!r} cannot be kept in a checkpoint; use an int")
@@ -204,10 +204,8 @@ class WrittenJournal(Journal):
     def _resumed(self, problem: Any, starters: Sequence[Callable[[], Any]]) -> Progress[Any]:
         if self.found is None:
             return Progress()
-        content = self.found["content"]
-        with files.door(self.path):
-            progress = states.revived_progress(content["progress"], problem, self.place)
-            experience = content["experience"]
+        progress = self.found.decode("progress", states.make_table(problem, self.place))
+        experience = self.found.decode("experience", {})
         n_begun = progress.n_ended + (progress.current is not None)
         if n_begun < len(starters):  # others are to come: what these drew and learned comes before them
             for starter in starters[:n_begun]:
@@ -227,10 +225,10 @@ class WrittenJournal(Journal):
         content = {
             "began": self.began,
             "experience": getattr(self._problem, "experience", None),
-            "progress": states.plain(progress),
+            "progress": progress,
         }
         try:
-            files.write(self.path, finished, self.facts, content)
+            files.write(self.path, finished, self.facts, content, states.make_table(self._problem))
         except OSError as error:
             warnings.warn(
                 f"{self.path}: checkpoint not written ({to_one_line(error, 200)}); the fit goes on and tries again, "

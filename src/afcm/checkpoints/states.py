@@ -1,75 +1,36 @@
-"""The state of a fit as plain values, and back.
-
-Data classes and named tuples become dicts of their fields; which class a dict was is not in the file but in the
-annotations: a problem's ``sweep`` says what its states are. A field ``problem`` (the data) is not stored.
-"""
+"""The table of classes that a checkpoint may hold: those that the problem of the fit declares, and the loop's own."""
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass
-from typing import Any, get_type_hints
+from dataclasses import dataclass
+from typing import Any
 
-import numpy as np
-
-from afcm.arrays import from_host, is_tensor, to_host
-from afcm.checkpoints.files import CheckpointError
+from afcm.arrays import to_device_of
 from afcm.fitting.loop import Progress, Result
+from afcm.storage.kinds import Kind, Table, field_names
 
-# The field of a state that is given back by whoever revives it.
+# The field of a state that is not stored: the fit that reads it has the problem, and with it the data.
 PROBLEM = "problem"
-PLAIN = (bool, int, float, str, np.generic, np.ndarray)
 
 
-def field_names(kind: Any) -> list[str]:
-    """The fields of a data class or named tuple; none of anything else."""
-    if is_dataclass(kind):
-        return [field.name for field in fields(kind) if field.init]
-    return list(getattr(kind, "_fields", ()))
+@dataclass(frozen=True)
+class State(Kind):
+    """A class of which states are made; its arrays are where ``place`` is, and on the host in the file."""
+
+    place: Any = None
+
+    def take_apart(self, value: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        return {}, {name: to_device_of(getattr(value, name), None) for name in self.state}
+
+    def put_together(self, params: dict[str, Any], state: dict[str, Any]) -> Any:
+        return super().put_together(params, {name: to_device_of(item, self.place) for name, item in state.items()})
 
 
-def plain(value: Any) -> Any:
-    """Dicts of arrays on the host, numbers and None."""
-    names = field_names(value)
-    if names:
-        return {name: plain(getattr(value, name)) for name in names if name != PROBLEM}
-    if isinstance(value, dict):
-        return {name: plain(item) for name, item in value.items()}
-    value = to_host(value)
-    if value is not None and not isinstance(value, PLAIN):
-        raise TypeError(f"a checkpoint cannot hold a {type(value).__name__}; give states fields of arrays and numbers")
-    return value
-
-
-def revived_progress(tree: Any, problem: Any, place: Any) -> Progress[Any]:
-    """How far a fit was."""
-    check_names(tree, Progress)
-    best, current = (None if tree[name] is None else revived_result(tree[name], problem, place) for name in RUNS)
-    return Progress(int(tree["n_ended"]), best, current)
-
-
-RUNS = ("best", "current")
-
-
-def revived_result(tree: Any, problem: Any, place: Any) -> Result[Any]:
-    """How far a run was; its history stays on the host."""
-    check_names(tree, Result)
-    state = revived(get_type_hints(type(problem).sweep)["return"], tree["state"], problem, place)
-    return Result(state, tree["history"], int(tree["n_iter"]), bool(tree["converged"]))
-
-
-def revived(kind: Any, tree: Any, problem: Any, place: Any) -> Any:
-    """An instance of a data class or named tuple, its arrays where ``place`` is; any other value as it is."""
-    names = field_names(kind)
-    if not names:
-        return from_host(tree, place) if isinstance(tree, np.ndarray) and is_tensor(place) else tree
-    check_names(tree, kind)
-    hints = get_type_hints(kind)
-    values = {name: problem if name == PROBLEM else revived(hints[name], tree[name], problem, place) for name in names}
-    return kind(**values)
-
-
-def check_names(tree: Any, kind: Any) -> None:
-    """Exactly the fields of this class."""
-    wanted = {name for name in field_names(kind) if name != PROBLEM}
-    if not isinstance(tree, dict) or set(tree) != wanted:
-        raise CheckpointError(f"does not hold a {kind.__name__} of this version")
+def make_table(problem: Any, place: Any = None) -> Table:
+    """The classes in the checkpoint of a fit of ``problem``, whose ``state_types`` tell what its states are made of."""
+    kinds = [Kind(cls, dict.fromkeys(field_names(cls))) for cls in (Progress, Result)]
+    for cls in problem.state_types:
+        names = field_names(cls)
+        given = {PROBLEM: lambda: problem} if PROBLEM in names else {}
+        kinds.append(State(cls, dict.fromkeys(name for name in names if name != PROBLEM), given, place))
+    return {kind.cls.__name__: kind for kind in kinds}

@@ -1,16 +1,15 @@
-"""One error for everything that is wrong with a model file, and the door where it gets the file's name."""
+"""The error of model files, which names the file and tells the way out."""
 
 from __future__ import annotations
 
-import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from afcm._util.messages import to_one_line
+from afcm.storage.errors import DamagedError, FormatError, translate_errors
 
-# Seeking to where a damaged file points gives these; any other OSError is the machine's and stays what it is.
-ODD_OFFSETS = (None, errno.EINVAL)
+NOT_OURS = "give a file that afcm.save_model has written"
+AGAIN = "copy it again, or save the model again"
 
 
 class ModelFileError(ValueError):
@@ -18,18 +17,11 @@ class ModelFileError(ValueError):
 
 
 @contextmanager
-def door(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Whatever is wrong with the file becomes one line with its name; an OSError stays an OSError."""
+def named_errors(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Raise whatever is wrong with the file as one line with its name and the way out; an OSError stays one."""
     try:
-        yield
-    except ModelFileError as error:
-        raise ModelFileError(f"{os.fspath(path)}: {error}") from error.__cause__
-    except MemoryError as error:
-        raise ModelFileError(f"{os.fspath(path)}: holds more than there is memory for; use a larger machine") from error
-    except Exception as error:
-        if isinstance(error, OSError) and error.errno not in ODD_OFFSETS:
-            raise
-        raise ModelFileError(
-            f"{os.fspath(path)}: is damaged or cut short ({to_one_line(error, 200)}); copy it again, or save the model "
-            "again"
-        ) from error
+        with translate_errors():
+            yield
+    except FormatError as error:
+        advice = error.advice or (AGAIN if isinstance(error, DamagedError) else NOT_OURS)
+        raise ModelFileError(f"{os.fspath(path)}: {error.fault}; {advice}") from error.__cause__

@@ -1,4 +1,4 @@
-"""`save_model`, `load_model` and `read_info`."""
+"""Write fitted models to files and read them again: `save_model`, `load_model` and `read_info`."""
 
 from __future__ import annotations
 
@@ -18,14 +18,16 @@ import sklearn
 from afcm._util.atomic_files import replace_file
 from afcm._util.messages import to_one_line
 from afcm._util.version import __version__
-from afcm.modelfiles import container
 from afcm.modelfiles.checking import check_model
-from afcm.modelfiles.decoding import Shelf, decode, wanted
-from afcm.modelfiles.encoding import Arrays, encode
-from afcm.modelfiles.errors import ModelFileError, door
-from afcm.modelfiles.info import ModelInfo, model_info
+from afcm.modelfiles.errors import named_errors
+from afcm.modelfiles.info import ModelInfo, describe_model
+from afcm.modelfiles.registry import KINDS
+from afcm.storage import documents
+from afcm.storage.decoding import Decoder, expect_fields
+from afcm.storage.encoding import Encoder
+from afcm.storage.errors import FormatError
 
-FORMAT, SCHEMA = "afcm-model", 1
+FORMAT, SCHEMA, KIND = "afcm-model", 1, "model file"
 FIELDS = {"format": str, "schema": int, "versions": dict, "info": dict, "model": dict}
 StrPath = str | os.PathLike[str]
 
@@ -70,17 +72,17 @@ def save_model(model: Any, path: StrPath, *, info: Mapping[str, Any] | None = No
     True
     """
     path = Path(path)
-    with door(path):
-        arrays = Arrays()
-        tree = encode(model, arrays)
+    with named_errors(path):
+        encoder = Encoder(KINDS)
+        tree = encoder.encode(model)
         check_model(model)
-        document = {"format": FORMAT, "schema": SCHEMA, "versions": versions(), "info": plain(info), "model": tree}
-        text = container.as_text(document)
+        head = {"format": FORMAT, "schema": SCHEMA, "versions": list_versions(), "info": to_plain_info(info)}
+        text = documents.to_text({**head, "model": tree})
     if not path.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "no such folder; create it first", str(path.parent))
     try:
         with replace_file(path) as draft:
-            container.write(draft, text, arrays.by_name)
+            documents.write_document(draft, text, encoder.arrays)
     except OSError as error:
         raise OSError(error.errno, f"cannot write the model: {error.strerror}", str(path)) from error
     return path
@@ -102,12 +104,12 @@ def load_model(path: StrPath) -> Any:
     OSError
         If there is no such file, or it cannot be read.
     """
-    with door(path), container.opened(Path(path)) as archive:
+    with named_errors(path), documents.open_document(Path(path), KIND) as archive:
         document = read_envelope(archive)
-        arrays = set(archive.namelist()) - {container.DOCUMENT}
-        shelf = Shelf(lambda name: container.read_array(archive, name), arrays)
-        model = decode(document["model"], shelf)
-        shelf.check_all_used()
+        names = documents.array_names(archive)
+        decoder = Decoder(KINDS, names, lambda name: documents.read_array(archive, name))
+        model = decoder.decode(document["model"])
+        decoder.check_all_used()
         check_model(model)
         return model
 
@@ -130,27 +132,28 @@ def read_info(path: StrPath) -> ModelInfo:
     >>> found.estimator, found.parameters["m"], found.info
     ('FCM', 2.0, {'data': 'none yet'})
     """
-    with door(path), container.opened(Path(path)) as archive:
-        return model_info(read_envelope(archive))
+    with named_errors(path), documents.open_document(Path(path), KIND) as archive:
+        return describe_model(read_envelope(archive))
 
 
 def read_envelope(archive: zipfile.ZipFile) -> dict[str, Any]:
     """The document, if this version reads its format."""
-    document = container.read_document(archive)
+    document = documents.read_document(archive)
     if document.get("format") != FORMAT:
-        raise ModelFileError(f"is not of the format {FORMAT!r}; {container.NOT_OURS}")
+        raise FormatError(f"is not of the format {FORMAT!r}")
     schema = document.get("schema")
     if type(schema) is int and schema > SCHEMA:
-        raise ModelFileError(
-            f"made by a newer afcm (schema {min(schema, 10**9)}, this one reads {SCHEMA}); upgrade: pip install -U afcm"
+        raise FormatError(
+            f"made by a newer afcm (schema {min(schema, 10**9)}, this one reads {SCHEMA})",
+            "upgrade: pip install -U afcm",
         )
     if type(schema) is not int or schema < SCHEMA:
-        raise ModelFileError(f"has a schema that is not read any more (this one reads {SCHEMA}); save the model again")
-    return wanted(document, FIELDS)
+        raise FormatError(f"has a schema that is not read any more (this one reads {SCHEMA})", "save the model again")
+    return expect_fields(document, FIELDS)
 
 
-def versions() -> dict[str, str]:
-    """Of what took part in making a model."""
+def list_versions() -> dict[str, str]:
+    """The versions of what took part in making a model."""
     return {
         "afcm": __version__,
         "python": platform.python_version(),
@@ -160,13 +163,13 @@ def versions() -> dict[str, str]:
     }
 
 
-def plain(info: Mapping[str, Any] | None) -> dict[str, Any]:
+def to_plain_info(info: Mapping[str, Any] | None) -> dict[str, Any]:
     """The caller's notes as JSON will give them back."""
     if info is not None and not isinstance(info, Mapping):
-        raise ModelFileError(f"info must be a dict, not {type(info).__name__}")
+        raise FormatError(f"info must be a dict, not {type(info).__name__}", "give a dict, or None")
     try:
         return dict(json.loads(json.dumps(dict(info or {}), allow_nan=False)))
     except (TypeError, ValueError, RecursionError) as error:
-        raise ModelFileError(
-            f"cannot hold this info ({to_one_line(error, 200)}); use text, finite numbers, lists and dicts"
+        raise FormatError(
+            f"cannot hold this info ({to_one_line(error, 200)})", "use text, finite numbers, lists and dicts"
         ) from error

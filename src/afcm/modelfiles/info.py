@@ -1,4 +1,4 @@
-"""What a model file says about itself, from its description alone."""
+"""Describe a model file from its document alone, without reading an array."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from afcm.modelfiles.container import NOT_OURS
-from afcm.modelfiles.errors import ModelFileError
+from afcm.storage.errors import FormatError
 
 PIPELINE = "sklearn.Pipeline"
 
 
 @dataclass(frozen=True)
 class ModelInfo:
-    """What a model file says about itself.
+    """The description of a model file, from `read_info`.
 
     Attributes
     ----------
@@ -44,59 +43,55 @@ class ModelInfo:
     info: dict[str, Any]
 
 
-def model_info(document: dict[str, Any]) -> ModelInfo:
-    """From the document of a file whose format and schema are right."""
-    steps = step_nodes(document["model"])
+def describe_model(document: dict[str, Any]) -> ModelInfo:
+    """Describe the document of a file whose format and schema are right."""
+    steps = find_steps(document["model"])
     node = steps[-1]
     return ModelInfo(
         format=document["format"],
         schema=document["schema"],
         versions={str(name): str(version) for name, version in document["versions"].items()},
         estimator=node["object"],
-        parameters={name: described(value) for name, value in node["params"].items()},
-        fitted=fitted_values(node["state"]),
+        parameters={name: describe_value(value) for name, value in node["params"].items()},
+        fitted=describe_fit(node["state"]),
         steps=tuple(step["object"] for step in steps),
         info=document["info"],
     )
 
 
-def step_nodes(node: Any) -> list[dict[str, Any]]:
-    """The estimators in the tree of a model."""
+def find_steps(node: Any) -> list[dict[str, Any]]:
+    """The trees of the estimators in a model."""
     if not is_object(node):
-        raise ModelFileError(f"holds no model; {NOT_OURS}")
+        raise FormatError("holds no model")
     if node["object"] != PIPELINE:
         return [node]
     steps = node["params"].get("steps")
-    steps = steps if isinstance(steps, list) else []
-    pairs = [step.get("tuple") for step in steps if isinstance(step, dict)]
+    pairs = [step.get("tuple") for step in (steps if isinstance(steps, list) else []) if isinstance(step, dict)]
     found = [pair[1] for pair in pairs if isinstance(pair, list) and len(pair) == 2 and is_object(pair[1])]
     if not found:
-        raise ModelFileError(f"holds a Pipeline without steps; {NOT_OURS}")
+        raise FormatError("holds a Pipeline without steps")
     return found
 
 
 def is_object(node: Any) -> bool:
-    """The tree of an estimator."""
     if not isinstance(node, dict) or set(node) != {"object", "params", "state"}:
         return False
     return [type(node[name]) for name in ("object", "params", "state")] == [str, dict, dict]
 
 
-def fitted_values(state: dict[str, Any]) -> dict[str, Any]:
+def describe_fit(state: dict[str, Any]) -> dict[str, Any]:
     """Numbers and words of the fit; its sizes from the shape of the memberships."""
-    values = {
-        name: described(node) for name, node in state.items() if not isinstance(node, (list, dict)) or "scalar" in node
-    }
     memberships = state.get("memberships_")
     shape = memberships.get("shape") if isinstance(memberships, dict) else None
     sizes = dict(zip(("n_samples", "n_clusters"), shape, strict=False)) if isinstance(shape, list) else {}
-    return {**sizes, **{name: value for name, value in values.items() if not name.startswith("_")}}
+    plain = {name: node for name, node in state.items() if not isinstance(node, (list, dict)) or "scalar" in node}
+    return {**sizes, **{name: describe_value(node) for name, node in plain.items() if not name.startswith("_")}}
 
 
-def described(node: Any) -> Any:
+def describe_value(node: Any) -> Any:
     """A plain value as it is, an array or an object in a few words."""
     if isinstance(node, list):
-        return [described(item) for item in node]
+        return [describe_value(item) for item in node]
     if not isinstance(node, dict) or not node:
         return node
     tag = next(iter(node))
@@ -105,10 +100,10 @@ def described(node: Any) -> Any:
 
 DESCRIBERS: dict[str, Callable[[Any], Any]] = {
     "float": lambda node: float(node["float"]),
-    "scalar": lambda node: described(node["scalar"][1]),
-    "tuple": lambda node: described(node["tuple"]),
-    "strings": lambda node: described(node["strings"]),
-    "dict": lambda node: {key: described(item) for key, item in node["dict"].items()},
+    "scalar": lambda node: describe_value(node["scalar"][1]),
+    "tuple": lambda node: describe_value(node["tuple"]),
+    "strings": lambda node: describe_value(node["strings"]),
+    "dict": lambda node: {key: describe_value(item) for key, item in node["dict"].items()},
     "array": lambda node: f"array {node['dtype']} {node['shape']}",
     "object": lambda node: str(node["object"]),
 }

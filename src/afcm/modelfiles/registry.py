@@ -1,4 +1,4 @@
-"""The classes that model files know: stable name ↔ class ↔ what is stored of it.
+"""The table of classes that may be in a model file: stable name ↔ class ↔ stored attributes and their specs.
 
 The names are part of the format: they never change, whatever becomes of classes and modules. An attribute that a later
 version adds goes to ``optional``, so that older files still load.
@@ -6,8 +6,9 @@ version adds goes to ``optional``, so that older files still load.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, is_dataclass
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -32,49 +33,81 @@ from afcm.modelfiles import specs
 from afcm.modelfiles.specs import Sizes, Spec, floats, integers, number, optional, positive, real, whole
 from afcm.models.anchored import AnchorExtension
 from afcm.models.extension import Extension
+from afcm.storage.errors import FormatError
+from afcm.storage.kinds import Kind, Table, check_known
 
 INT64 = np.iinfo(np.int64)
 # Parameters that are code, or say where files are: None in every file.
 NEVER_STORED = ("callback", "memory")
-# Of any estimator: scikit-learn's requests for metadata concern `fit` alone.
+# Attributes of any estimator: scikit-learn's requests for metadata concern `fit` alone.
 LEFT_OUT = frozenset({"_metadata_request"})
+OPTIONAL: dict[str, Spec] = {"feature_names_in_": specs.names("d"), "_sklearn_output_config": specs.output_config}
 
 
 @dataclass(frozen=True)
-class Kind:
-    """One class, and what becomes of its attributes."""
+class Estimator(Kind):
+    """An estimator that a file may hold: parameters, and attributes once it is fitted.
 
-    cls: type
-    state: Mapping[str, Spec]  # stored once fitted (a dataclass: its fields)
-    optional: Mapping[str, Spec] = field(default_factory=dict)  # stored where they are
-    left_out: frozenset[str] = frozenset()  # not needed, or made again where they are
-    machine: Mapping[str, Callable[[], Any]] = field(default_factory=dict)  # not stored: the machine's, not the model's
+    Attributes
+    ----------
+    state : mapping
+        The attributes that every fit leaves, each with its spec.
+    given : mapping
+        Attributes that are the machine's and not the model's, and what makes them when a fitted estimator is read.
+    optional : mapping
+        Attributes that some fits leave, each with its spec.
+    left_out : set of str
+        Attributes that are not needed, or made again where they are.
+    """
+
+    optional: Mapping[str, Spec] = field(default_factory=dict)
+    left_out: frozenset[str] = frozenset()
 
     @property
     def known(self) -> Mapping[str, Spec]:
-        """All attributes that a file may hold."""
-        return {**self.state, **self.optional}
+        return {**self.state, **OPTIONAL, **self.optional}
 
-    @property
-    def is_estimator(self) -> bool:
-        """With parameters and fitted attributes, not a dataclass."""
-        return not is_dataclass(self.cls)
+    def take_apart(self, value: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        """No callback is kept, and no random_state that is not a number."""
+        params = dict(value.get_params(deep=False))
+        dropped = {*NEVER_STORED, *(["random_state"] * (not isinstance(params.get("random_state"), (int, np.integer))))}
+        skipped = {*params, *self.left_out, *self.given, *LEFT_OUT}
+        state = {name: item for name, item in vars(value).items() if name not in skipped}
+        unknown = sorted(set(state) - set(self.known))
+        if unknown:
+            raise FormatError(
+                f"cannot hold the attribute {unknown[0]!r} of {type(value).__name__}, which it does not know",
+                "delete it, or say it in info",
+            )
+        return {name: None if name in dropped else item for name, item in params.items()}, state
+
+    def check_names(self, name: str, params: set[str], state: set[str]) -> None:
+        """What a fit must leave is checked later, with the values."""
+        check_known(name, params - set(inspect.signature(self.cls).parameters))
+        check_known(name, state - set(self.known))
+
+    def put_together(self, params: dict[str, Any], state: dict[str, Any]) -> Any:
+        model = self.cls(**{name: value for name, value in params.items() if name not in NEVER_STORED})
+        made = {name: make() for name, make in self.given.items() if state}
+        for name, value in {**state, **made}.items():
+            setattr(model, name, value)
+        return model
 
 
 def part(*classes: type) -> Spec:
-    """A dataclass of the registry; its fields share the sizes of its owner."""
+    """A data class of the registry; its fields share the sizes of its owner."""
 
     def check(value: Any, sizes: Sizes) -> str:
         if type(value) not in classes:
             return " or ".join(cls.__name__ for cls in classes)
-        wrong = complaint(value, KINDS[NAMES[type(value)]].state, sizes)
+        wrong = find_mismatch(value, PARTS[NAMES[type(value)]].state, sizes)
         return f"{type(value).__name__} with {wrong}" if wrong else ""
 
     return check
 
 
-def complaint(owner: Any, specs: Mapping[str, Spec], sizes: Sizes) -> str:
-    """The first attribute that is not what it should be, or nothing."""
+def find_mismatch(owner: Any, specs: Mapping[str, Spec], sizes: Sizes) -> str:
+    """The first attribute that is not as its spec says, in words; "" if there is none."""
     for name, spec in specs.items():
         expected = spec(getattr(owner, name), sizes)
         if expected:
@@ -83,7 +116,6 @@ def complaint(owner: Any, specs: Mapping[str, Spec], sizes: Sizes) -> str:
 
 
 FEATURES: dict[str, Spec] = {"n_features_in_": specs.size("d")}
-MAYBE: dict[str, Spec] = {"feature_names_in_": specs.names("d"), "_sklearn_output_config": specs.output_config}
 LABELS: dict[str, Spec] = {
     **FEATURES,
     "memberships_": floats("n", "c"),
@@ -91,7 +123,7 @@ LABELS: dict[str, Spec] = {
     "objective_": number,
     "history_": specs.history,
     "n_iter_": whole(0),
-    "converged_": specs.truth,
+    "converged_": specs.boolean,
 }
 RUN: dict[str, Spec] = {
     **LABELS,
@@ -159,129 +191,82 @@ K_MEANS: dict[str, Spec] = {
     "_n_features_out": specs.size("c"),
 }
 ROW = floats("d", finite=False)  # scalers keep NaN where a column had nothing but NaN
-SEEN = specs.either(number, integers("d"), ROW)
+SCALER: dict[str, Spec] = {**FEATURES, "n_samples_seen_": specs.either(number, integers("d"), ROW)}
 
-KINDS: dict[str, Kind] = {
-    "AFCM": Kind(AFCM, GRAPH_MODEL, {**MAYBE, **GRAPH_ANCHORS, "neighbor_recall_": number}),
-    "PlainAFCM": Kind(PlainAFCM, {**CENTER_MODEL, **PRECISION}, {**MAYBE, **STREAMED}),
-    "FCM": Kind(FCM, {**CENTER_MODEL, "_exponent": positive}, {**MAYBE, **STREAMED}),
-    "EntropyFCM": Kind(EntropyFCM, {**CENTER_MODEL, **PRECISION}, {**MAYBE, **STREAMED}),
-    "GeneralizedGaussianMixture": Kind(GeneralizedGaussianMixture, MIXTURE, MAYBE),
-    "CDKM": Kind(CDKM, CENTERS, MAYBE),
-    "FCAG": Kind(FCAG, ANCHORS, MAYBE),
-    "FKPS": Kind(FKPS, SHRUNK, MAYBE),
-    "RSFKM": Kind(RSFKM, {**CENTERS, **PRECISION}, MAYBE),
-    "SpectralBaseline": Kind(SpectralBaseline, SPECTRAL, MAYBE),
-    "Extension": Kind(
-        Extension,
-        {
-            "embedding": floats("v", "q"),
-            "memberships": floats("v", "c"),
-            "centers": floats("c", "q"),
-            "precision": positive,
-            "graph_weight": positive,
-            "degrees": floats("v", least=0),
-            "masses": optional(floats("v", least=0)),
-            "inverse_spectrum": floats("q", "q"),
-        },
+ESTIMATORS: dict[str, Estimator] = {
+    "AFCM": Estimator(AFCM, GRAPH_MODEL, optional={**GRAPH_ANCHORS, "neighbor_recall_": number}),
+    "PlainAFCM": Estimator(PlainAFCM, {**CENTER_MODEL, **PRECISION}, optional=STREAMED),
+    "FCM": Estimator(FCM, {**CENTER_MODEL, "_exponent": positive}, optional=STREAMED),
+    "EntropyFCM": Estimator(EntropyFCM, {**CENTER_MODEL, **PRECISION}, optional=STREAMED),
+    "GeneralizedGaussianMixture": Estimator(GeneralizedGaussianMixture, MIXTURE),
+    "CDKM": Estimator(CDKM, CENTERS),
+    "FCAG": Estimator(FCAG, ANCHORS),
+    "FKPS": Estimator(FKPS, SHRUNK),
+    "RSFKM": Estimator(RSFKM, {**CENTERS, **PRECISION}),
+    "SpectralBaseline": Estimator(SpectralBaseline, SPECTRAL),
+    "sklearn.Pipeline": Estimator(Pipeline, {}),
+    "sklearn.KMeans": Estimator(
+        KMeans, K_MEANS, {"_n_threads": count_cores}, left_out=frozenset({"_tol", "_n_init", "_algorithm"})
     ),
-    "Stream": Kind(
-        Stream,
-        {
-            "reference": floats("d"),
-            "totals": floats("c", least=0),
-            "moments": floats("c", "d"),
-            "scatter": real,
-            "n_batches": whole(1),
-            "mass": positive,
-        },
-    ),
-    "NeighborSimilarity": Kind(
-        NeighborSimilarity,
-        {
-            "points": specs.either(floats("v", "d"), specs.sparse("v", "d")),
-            "scales": floats("v", least=0),
-            "k": whole(1),
-            "kernel": specs.word(*KERNELS),
-            "bandwidth": positive,
-        },
-    ),
-    "GivenSimilarity": Kind(GivenSimilarity, {"rows": integers("v", below="d")}),
-    "Graph": Kind(
-        Graph,
-        {
-            "affinity": specs.sparse("v", "v", least=0),
-            "degrees": floats("v", least=0),
-            "masses": optional(floats("v", least=0)),
-        },
-        left_out=frozenset({"operator", "components"}),  # made again when they are needed
-    ),
-    "AnchorSimilarity": Kind(
-        AnchorSimilarity,
-        {
-            "anchors": floats("a", "d"),
-            "scales": floats("a", least=0),
-            "k": whole(1),
-            "kernel": specs.word(*KERNELS),
-            "bandwidth": positive,
-            "keys": integers("v", least=INT64.min),
-            "numbers": integers("v", below="v"),
-        },
-        left_out=frozenset({"_frame"}),
-    ),
-    "AnchorAffinity": Kind(
-        AnchorAffinity,
-        {
-            "weights": specs.sparse("v", "a", least=0),
-            "sizes": floats("a", least=0),
-            "masses": optional(floats("v", least=0)),
-        },
-        left_out=frozenset({"_rows"}),
-    ),
-    "AnchoredGraph": Kind(
-        AnchoredGraph,
-        {
-            "affinity": part(AnchorAffinity),
-            "degrees": floats("v", least=0),
-            "masses": optional(floats("v", least=0)),
-        },
-        left_out=frozenset({"operator", "components"}),
-    ),
-    "AnchorExtension": Kind(
-        AnchorExtension,
-        {
-            "embedding": floats("v", "q"),
-            "memberships": floats("v", "c"),
-            "centers": floats("c", "q"),
-            "precision": positive,
-            "graph_weight": positive,
-            "anchor_embedding": floats("a", "q"),
-            "affinity": part(AnchorAffinity),
-        },
-    ),
-    "sklearn.Pipeline": Kind(Pipeline, {}),
-    "sklearn.KMeans": Kind(
-        KMeans, K_MEANS, MAYBE, frozenset({"_tol", "_n_init", "_algorithm"}), machine={"_n_threads": count_cores}
-    ),
-    "sklearn.MinMaxScaler": Kind(
+    "sklearn.MinMaxScaler": Estimator(
         MinMaxScaler,
-        {**FEATURES, "n_samples_seen_": SEEN, "scale_": ROW, "min_": ROW}
-        | {"data_min_": ROW, "data_max_": ROW, "data_range_": ROW},
-        MAYBE,
+        {**SCALER, "scale_": ROW, "min_": ROW, "data_min_": ROW, "data_max_": ROW, "data_range_": ROW},
     ),
-    "sklearn.MaxAbsScaler": Kind(
-        MaxAbsScaler, {**FEATURES, "n_samples_seen_": SEEN, "scale_": ROW, "max_abs_": ROW}, MAYBE
+    "sklearn.MaxAbsScaler": Estimator(MaxAbsScaler, {**SCALER, "scale_": ROW, "max_abs_": ROW}),
+    "sklearn.StandardScaler": Estimator(
+        StandardScaler, {**SCALER, "scale_": optional(ROW), "mean_": optional(ROW), "var_": optional(ROW)}
     ),
-    "sklearn.StandardScaler": Kind(
-        StandardScaler,
-        {**FEATURES, "n_samples_seen_": SEEN, "scale_": optional(ROW), "mean_": optional(ROW), "var_": optional(ROW)},
-        MAYBE,
-    ),
-    "sklearn.RobustScaler": Kind(RobustScaler, {**FEATURES, "center_": optional(ROW), "scale_": optional(ROW)}, MAYBE),
-    "sklearn.SimpleImputer": Kind(
+    "sklearn.RobustScaler": Estimator(RobustScaler, {**FEATURES, "center_": optional(ROW), "scale_": optional(ROW)}),
+    "sklearn.SimpleImputer": Estimator(
         SimpleImputer,
         {**FEATURES, "statistics_": ROW},
-        {**MAYBE, "_fit_dtype": specs.dtype, "_fill_dtype": specs.dtype, "indicator_": specs.nothing},
+        optional={"_fit_dtype": specs.dtype, "_fill_dtype": specs.dtype, "indicator_": specs.nothing},
     ),
 }
+NODES: dict[str, Spec] = {"degrees": floats("v", least=0), "masses": optional(floats("v", least=0))}
+WEIGHTS: dict[str, Spec] = {"k": whole(1), "kernel": specs.word(*KERNELS), "bandwidth": positive}
+EMBEDDED: dict[str, Spec] = {
+    "embedding": floats("v", "q"),
+    "memberships": floats("v", "c"),
+    "centers": floats("c", "q"),
+    "precision": positive,
+    "graph_weight": positive,
+}
+STREAM: dict[str, Spec] = {
+    "reference": floats("d"),
+    "totals": floats("c", least=0),
+    "moments": floats("c", "d"),
+    "scatter": real,
+    "n_batches": whole(1),
+    "mass": positive,
+}
+POINTS: dict[str, Spec] = {
+    "points": specs.either(floats("v", "d"), specs.sparse("v", "d")),
+    "scales": floats("v", least=0),
+}
+ANCHOR_WEIGHTS: dict[str, Spec] = {
+    "weights": specs.sparse("v", "a", least=0),
+    "sizes": floats("a", least=0),
+    "masses": optional(floats("v", least=0)),
+}
+ANCHOR_NODES: dict[str, Spec] = {"keys": integers("v", least=INT64.min), "numbers": integers("v", below="v")}
+
+# The fitted parts of estimators.
+PARTS: dict[str, Kind] = {
+    "Extension": Kind(Extension, {**EMBEDDED, **NODES, "inverse_spectrum": floats("q", "q")}),
+    "Stream": Kind(Stream, STREAM),
+    "NeighborSimilarity": Kind(NeighborSimilarity, {**POINTS, **WEIGHTS}),
+    "GivenSimilarity": Kind(GivenSimilarity, {"rows": integers("v", below="d")}),
+    "Graph": Kind(Graph, {"affinity": specs.sparse("v", "v", least=0), **NODES}),
+    "AnchorSimilarity": Kind(
+        AnchorSimilarity,
+        {"anchors": floats("a", "d"), "scales": floats("a", least=0), **WEIGHTS, **ANCHOR_NODES},
+    ),
+    "AnchorAffinity": Kind(AnchorAffinity, ANCHOR_WEIGHTS),
+    "AnchoredGraph": Kind(AnchoredGraph, {"affinity": part(AnchorAffinity), **NODES}),
+    "AnchorExtension": Kind(
+        AnchorExtension, {**EMBEDDED, "anchor_embedding": floats("a", "q"), "affinity": part(AnchorAffinity)}
+    ),
+}
+KINDS: Table = {**ESTIMATORS, **PARTS}
 NAMES: dict[type, str] = {kind.cls: name for name, kind in KINDS.items()}

@@ -1,7 +1,7 @@
-"""What a stored attribute may be: one small function per kind of value.
+"""Specs of stored attributes: one small function per kind of value.
 
 A spec takes the value and the sizes known so far (``n`` samples, ``c`` clusters, ``d`` features, ``v`` nodes, …), adds
-the sizes it learns, and returns what it expected where the value is something else.
+the sizes it learns, and returns a description of what it expected, or "" where the value is right.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import numpy as np
 import scipy.sparse as sp
 
 Sizes = dict[str, int]
-Spec = Callable[[Any, Sizes], str]  # "" where the value is right
+Spec = Callable[[Any, Sizes], str]
 
 
-def fits(shape: tuple[int, ...], axes: tuple[str, ...], sizes: Sizes) -> bool:
+def match_shape(shape: tuple[int, ...], axes: tuple[str, ...], sizes: Sizes) -> bool:
     """Whether a shape agrees with the sizes known so far, which then include it; no axis is empty."""
     if len(shape) != len(axes) or 0 in shape:
         return False
@@ -29,7 +29,7 @@ def fits(shape: tuple[int, ...], axes: tuple[str, ...], sizes: Sizes) -> bool:
     return True
 
 
-def shown(axes: tuple[str, ...], sizes: Sizes) -> str:
+def describe_shape(axes: tuple[str, ...], sizes: Sizes) -> str:
     """``n×c`` with the numbers that are known."""
     return "×".join(str(sizes.get(axis, axis)) for axis in axes)
 
@@ -38,13 +38,12 @@ def floats(*axes: str, finite: bool = True, least: float = -math.inf) -> Spec:
     """A float array of this shape (any shape if no axes are given)."""
 
     def check(value: Any, sizes: Sizes) -> str:
-        right = (
-            isinstance(value, np.ndarray) and value.dtype.kind == "f" and (not axes or fits(value.shape, axes, sizes))
-        )
+        right = isinstance(value, np.ndarray) and value.dtype.kind == "f"
+        right = right and (not axes or match_shape(value.shape, axes, sizes))
         if right and (not finite or (np.isfinite(value).all() and not (value < least).any())):
             return ""
         bound = "" if least == -math.inf else f" of at least {least:g}"
-        return f"{'finite ' * finite}floats{bound}" + (f" of shape {shown(axes, sizes)}" if axes else "")
+        return f"{'finite ' * finite}floats{bound}" + (f" of shape {describe_shape(axes, sizes)}" if axes else "")
 
     return check
 
@@ -53,10 +52,10 @@ def sparse(*axes: str, least: float = -math.inf) -> Spec:
     """A CSR matrix of finite floats."""
 
     def check(value: Any, sizes: Sizes) -> str:
-        right = sp.issparse(value) and value.format == "csr" and fits(value.shape, axes, sizes)
+        right = sp.issparse(value) and value.format == "csr" and match_shape(value.shape, axes, sizes)
         if right and value.dtype.kind == "f" and np.isfinite(value.data).all() and not (value.data < least).any():
             return ""
-        return f"a sparse matrix of finite floats of shape {shown(axes, sizes)}"
+        return f"a sparse matrix of finite floats of shape {describe_shape(axes, sizes)}"
 
     return check
 
@@ -66,66 +65,19 @@ def integers(axis: str, *, least: int = 0, below: str = "") -> Spec:
 
     def check(value: Any, sizes: Sizes) -> str:
         end = sizes.get(below, np.iinfo(np.int64).max)
-        right = isinstance(value, np.ndarray) and value.dtype.kind == "i" and fits(value.shape, (axis,), sizes)
+        right = isinstance(value, np.ndarray) and value.dtype.kind == "i" and match_shape(value.shape, (axis,), sizes)
         if right and value.min() >= least and value.max() < end:
             return ""
-        return f"{shown((axis,), sizes)} integers from {least}" + (f" to {end - 1}" if below else "")
+        return f"{describe_shape((axis,), sizes)} integers from {least}" + (f" to {end - 1}" if below else "")
 
     return check
-
-
-def such(right: Callable[[Any], bool], expected: str) -> Spec:
-    """A value by itself, whatever the sizes are."""
-    return lambda value, _sizes: "" if right(value) else expected
-
-
-def is_number(value: Any) -> bool:
-    """A real number and no bool."""
-    return isinstance(value, numbers.Real) and not isinstance(value, bool)
-
-
-def is_integer(value: Any) -> bool:
-    """An integer and no bool."""
-    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
-
-
-def is_history(value: Any) -> bool:
-    """A dict of float arrays, whatever they hold."""
-    columns = value.values() if isinstance(value, dict) else [None]
-    return all(isinstance(column, np.ndarray) and column.dtype.kind == "f" for column in columns)
-
-
-def is_output_config(value: Any) -> bool:
-    """What `set_output` leaves."""
-    right = isinstance(value, dict) and set(value) <= {"transform"}
-    return right and value.get("transform", "default") in ("default", "pandas", "polars")
-
-
-number = such(is_number, "a number")  # NaN and infinity, too
-real = such(lambda value: is_number(value) and math.isfinite(value), "a finite number")
-positive = such(lambda value: is_number(value) and 0 < value < math.inf, "a finite number above 0")
-truth = such(lambda value: isinstance(value, (bool, np.bool_)), "true or false")
-nothing = such(lambda value: value is None, "none")
-dtype = such(lambda value: isinstance(value, np.dtype) and value.kind in "biuf", "a dtype of numbers")
-history = such(is_history, "a dict of float arrays")
-output_config = such(is_output_config, "the setting of set_output")
-
-
-def whole(least: int) -> Spec:
-    """An integer of at least ``least``."""
-    return such(lambda value: is_integer(value) and value >= least, f"an integer of at least {least}")
-
-
-def word(*choices: str) -> Spec:
-    """One of a few words."""
-    return such(lambda value: isinstance(value, str) and value in choices, f"one of {', '.join(choices)}")
 
 
 def size(axis: str) -> Spec:
     """An integer that is a size."""
 
     def check(value: Any, sizes: Sizes) -> str:
-        right = is_integer(value) and value >= 1 and fits((int(value),), (axis,), sizes)
+        right = is_integer(value) and value >= 1 and match_shape((int(value),), (axis,), sizes)
         return "" if right else f"the integer {sizes.get(axis, 'of at least 1')}"
 
     return check
@@ -135,8 +87,9 @@ def names(axis: str) -> Spec:
     """An object array of strings, as scikit-learn keeps the names of columns."""
 
     def check(value: Any, sizes: Sizes) -> str:
-        right = isinstance(value, np.ndarray) and value.dtype == object and fits(value.shape, (axis,), sizes)
-        return "" if right and all(isinstance(name, str) for name in value) else f"{shown((axis,), sizes)} names"
+        right = isinstance(value, np.ndarray) and value.dtype == object and match_shape(value.shape, (axis,), sizes)
+        right = right and all(isinstance(name, str) for name in value)
+        return "" if right else f"{describe_shape((axis,), sizes)} names"
 
     return check
 
@@ -145,19 +98,59 @@ def everything(axis: str, other: str) -> Spec:
     """``slice(None)``: the samples are the nodes, one to one."""
 
     def check(value: Any, sizes: Sizes) -> str:
-        right = isinstance(value, slice) and fits((sizes.get(other, 0),), (axis,), sizes)
-        return "" if right else f"all of {shown((axis,), sizes)}"
+        right = isinstance(value, slice) and match_shape((sizes.get(other, 0),), (axis,), sizes)
+        return "" if right else f"all of {describe_shape((axis,), sizes)}"
 
     return check
 
 
+def plain(is_right: Callable[[Any], bool], expected: str) -> Spec:
+    """A value for which the sizes do not matter."""
+    return lambda value, _sizes: "" if is_right(value) else expected
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
+def is_integer(value: Any) -> bool:
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+
+
+def is_history(value: Any) -> bool:
+    columns = value.values() if isinstance(value, dict) else [None]
+    return all(isinstance(column, np.ndarray) and column.dtype.kind == "f" for column in columns)
+
+
+def is_output_config(value: Any) -> bool:
+    right = isinstance(value, dict) and set(value) <= {"transform"}
+    return right and value.get("transform", "default") in ("default", "pandas", "polars")
+
+
+number = plain(is_number, "a number")  # NaN and infinity, too
+real = plain(lambda value: is_number(value) and math.isfinite(value), "a finite number")
+positive = plain(lambda value: is_number(value) and 0 < value < math.inf, "a finite number above 0")
+boolean = plain(lambda value: isinstance(value, (bool, np.bool_)), "true or false")
+nothing = plain(lambda value: value is None, "none")
+dtype = plain(lambda value: isinstance(value, np.dtype) and value.kind in "biuf", "a dtype of numbers")
+history = plain(is_history, "a dict of float arrays")
+output_config = plain(is_output_config, "the setting of set_output")
+
+
+def whole(least: int) -> Spec:
+    return plain(lambda value: is_integer(value) and value >= least, f"an integer of at least {least}")
+
+
+def word(*choices: str) -> Spec:
+    return plain(lambda value: isinstance(value, str) and value in choices, f"one of {', '.join(choices)}")
+
+
 def optional(spec: Spec) -> Spec:
-    """Or None."""
     return lambda value, sizes: "" if value is None else spec(value, sizes)
 
 
 def either(*specs: Spec) -> Spec:
-    """The first that fits."""
+    """The first spec that fits."""
 
     def check(value: Any, sizes: Sizes) -> str:
         expected = []

@@ -60,6 +60,7 @@ class AnchoredProblem:
     graph_weight: float
 
     made: ClassVar[type[AnchoredState]] = AnchoredState
+    state_types: ClassVar[tuple[type, ...]] = (AnchoredState, Sums)  # for checkpoints
 
     @classmethod
     def of(cls, weights: Any, masses: Any, graph_weight: float) -> Self:

@@ -85,10 +85,7 @@ class ChunkedProblem(AnchoredProblem):
     similarity: Any = field(default=None, repr=False)
 
     made: ClassVar[type[AnchoredState]] = ChunkedState
-
-    def sweep(self, state: ChunkedState) -> ChunkedState:  # type: ignore[override]
-        """As in memory."""
-        return super().sweep(state)  # type: ignore[return-value]
+    state_types: ClassVar[tuple[type, ...]] = (ChunkedState, Replay, Sums)
 
     def part(self, points: Any, masses: Any) -> Self:
         """The same for some of the samples, which need not know the anchors' graph."""

@@ -64,6 +64,7 @@ class CenterProblem(ABC):
     known_scatter: float | None = field(default=None, repr=False, kw_only=True)
     buffer: MembershipBuffer = field(default_factory=MembershipBuffer, init=False, repr=False, compare=False)
 
+    state_types: ClassVar[tuple[type, ...]] = (CenterState, paper.Statistics)  # for checkpoints
     # Memory order of the memberships: each cluster's column contiguous, or each sample's row.
     columns_first: ClassVar[bool] = False
 

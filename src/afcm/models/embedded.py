@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from array_api_compat import array_namespace
 
@@ -47,6 +47,8 @@ class EmbeddedProblem:
     graph_weight: float
     search_start: Any
     dense: eigensolver.DenseSolver = field(default_factory=LearningSolver)
+
+    state_types: ClassVar[tuple[type, ...]] = (EmbeddedState,)  # for checkpoints
 
     def sweep(self, state: EmbeddedState) -> EmbeddedState:
         """Algorithm 1, lines 4 to 7."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -64,6 +64,8 @@ class MixtureProblem:
     reg_covar: float
     learn_shape: bool
     shared_shape: bool
+
+    state_types: ClassVar[tuple[type, ...]] = (MixtureState, Parameters)  # for checkpoints
 
     def sweep(self, state: MixtureState) -> MixtureState:
         """Weights; centers and scatters; scale and shape; memberships."""

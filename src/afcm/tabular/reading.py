@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from afcm._util.messages import to_one_line
+from afcm.storage.archives import open_archive, read_array
 from afcm.tabular.delimited import Layout, TableFile, read_delimited
 from afcm.tabular.errors import TableError, join_names
 
@@ -114,39 +115,33 @@ def read_npy(file: TableFile) -> pa.Table:
 
 def read_npz(file: TableFile) -> pa.Table:
     """Read the array ``X`` of an archive, or its only one."""
-    with file.open_seekable() as stream, np.load(stream, allow_pickle=False) as arrays:
-        check_inflation(arrays.zip, file.name)
-        array = arrays[choose_array(arrays.files, file.name)]
-    if not isinstance(array, np.ndarray):
-        raise TableError(f"{file.name} holds something that is no array; save it again with numpy.savez")
-    return build_table(array, file.name)
+    with file.open_seekable() as stream, open_archive(stream) as archive:
+        packed = sum(entry.compress_size for entry in archive.infolist())
+        inflated = sum(entry.file_size for entry in archive.infolist())
+        if inflated > MOST_INFLATED * max(packed, 1):
+            raise TableError(
+                f"{file.name} would grow from {packed} to {inflated} bytes; save it again with numpy.savez if it is "
+                "yours"
+            )
+        entries = {entry.removesuffix(".npy"): entry for entry in archive.namelist()}
+        if "X" not in entries and len(entries) != 1:
+            raise TableError(f"{file.name} holds the arrays {join_names(list(entries))}; call the samples X")
+        chosen = "X" if "X" in entries else next(iter(entries))
+        return build_table(read_array(archive, entries[chosen], partial(check_matrix, name=file.name)), file.name)
 
 
-def choose_array(names: list[str], file_name: str) -> str:
-    if "X" in names:
-        return "X"
-    if len(names) != 1:
-        raise TableError(f"{file_name} holds the arrays {join_names(names)}; call the samples X")
-    return names[0]
-
-
-def check_inflation(archive: Any, name: str) -> None:
-    """Refuse archive bombs."""
-    packed = sum(entry.compress_size for entry in archive.infolist())
-    inflated = sum(entry.file_size for entry in archive.infolist())
-    if inflated > MOST_INFLATED * max(packed, 1):
+def check_matrix(array: Any, name: str) -> None:
+    """Refuse an array, or the header of one, that is no matrix of numbers."""
+    if len(array.shape) != 2 or array.dtype.kind not in "fiub":
         raise TableError(
-            f"{name} would grow from {packed} to {inflated} bytes; save it again with numpy.savez if it is yours"
+            f"{name} holds an array of shape {array.shape} and type {array.dtype}; give a matrix of numbers with a row "
+            "per sample"
         )
 
 
 def build_table(array: Any, name: str) -> pa.Table:
     """Return a table with columns x0, x1, … from a matrix of numbers."""
-    if array.ndim != 2 or array.dtype.kind not in "fiub":
-        raise TableError(
-            f"{name} holds an array of shape {array.shape} and type {array.dtype}; give a matrix of numbers with a row "
-            "per sample"
-        )
+    check_matrix(array, name)
     return pa.table({f"x{j}": pa.array(np.ascontiguousarray(array[:, j])) for j in range(array.shape[1])})
 
 

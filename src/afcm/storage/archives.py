@@ -1,0 +1,145 @@
+"""The zip reader: archives of ``.npy`` arrays, read with distrust.
+
+Nothing is believed before it is checked, and nothing is decompressed beyond the size it was declared with. Headers of
+arrays are matched with a pattern, not evaluated, and only plain numbers are read, so there is nothing to unpickle.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import re
+import zipfile
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from typing import IO, Any, BinaryIO, NamedTuple
+
+import numpy as np
+
+from afcm.storage.errors import DamagedError, FormatError
+
+MAGIC = b"\x93NUMPY"
+# Bytes of the number that tells the length of a header, by the version of the .npy format.
+LENGTH_BYTES: dict[tuple[int, ...], int] = {(1, 0): 2, (2, 0): 4}
+# NumPy's own headers take 118 bytes or so; of a longer one only this much is read, which then does not match.
+HEADER_BYTES = 4096
+# What NumPy writes of arrays without fields; numbers in a shape that Python 2 wrote may end in L.
+HEADER = re.compile(
+    rb"\{'descr': ?'([<>|]?(?:b1|[iu][1248]|f[248]|c8|c16|O|[SU]\d{1,6}))', ?'fortran_order': ?(True|False), ?"
+    rb"'shape': ?\(((?:\d{1,18}L?, ?)*(?:\d{1,18}L?)?)\),? ?\}\s*"
+)
+MOST_AXES = 8
+MOST_ENTRIES = 10_000
+# Deflate makes nothing smaller than by 1032: an entry that claims to be larger is lying.
+DEFLATE_RATIO = 1032
+CHUNK = 2**24
+
+
+class Header(NamedTuple):
+    """The head of an ``.npy`` file."""
+
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    order: Any  # of memory: "C" or "F"
+    version: tuple[int, ...]
+    size: int  # in bytes
+
+
+@contextmanager
+def open_archive(file: BinaryIO, expected: Collection[str] | None = None) -> Iterator[zipfile.ZipFile]:
+    """A zip file, once its directory is consistent: no entry twice, none packed oddly, no more bytes than there are.
+
+    Limits on how large the entries may become are the caller's. With ``expected``, exactly these entries must be there.
+    """
+    file_size = file.seek(0, io.SEEK_END)
+    with zipfile.ZipFile(file) as archive:
+        names = archive.namelist()
+        if expected is not None and sorted(names) != sorted(expected):
+            raise FormatError(f"holds the members {names}, expected {list(expected)}")
+        if len(names) > MOST_ENTRIES or len(set(names)) < len(names):
+            raise FormatError(f"has {len(names)} entries, too many or some twice")
+        for entry in archive.infolist():
+            check_entry(entry)
+        if sum(entry.compress_size for entry in archive.infolist()) > file_size:
+            raise DamagedError("declares more bytes than it has")
+        yield archive
+
+
+def check_entry(entry: zipfile.ZipInfo) -> None:
+    method = entry.compress_type
+    if method not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or entry.flag_bits & 1:
+        name = entry.filename[:80]
+        raise FormatError(f"holds {name} encrypted or compressed in another way (packed by method {method})")
+    if entry.file_size > DEFLATE_RATIO * (entry.compress_size + 1):
+        raise DamagedError(f"declares more bytes for {entry.filename[:80]} than it can hold")
+
+
+def read_bytes(archive: zipfile.ZipFile, name: str) -> bytes:
+    """The content of an entry, exactly as many bytes as it was declared with."""
+    entry = archive.getinfo(name)
+    with archive.open(entry) as handle:
+        content = handle.read(entry.file_size)
+        check_end(handle, name)
+    return content
+
+
+def read_array(archive: zipfile.ZipFile, name: str, accept: Callable[[Header], None]) -> Any:
+    """An array of plain numbers, in the order of memory it was saved in.
+
+    Parameters
+    ----------
+    archive : ZipFile
+        From `open_archive`.
+    name : str
+    accept : callable
+        Raises an error if the array is not wanted; called with its `Header` before memory is taken.
+    """
+    entry = archive.getinfo(name)
+    with archive.open(entry) as handle:
+        header = read_header(handle, name)
+        accept(header)
+        if header.dtype.kind not in "biuf":
+            raise FormatError(f"holds {name}, which is no array of plain numbers")
+        count = math.prod(header.shape)
+        if header.size + count * header.dtype.itemsize != entry.file_size:
+            raise DamagedError(f"declares another size for {name} than it has")
+        flat = np.empty(count, dtype=header.dtype)
+        fill(handle, flat.view(np.uint8), name)
+        check_end(handle, name)
+    return flat.astype(header.dtype.newbyteorder("="), copy=False).reshape(header.shape, order=header.order)
+
+
+def read_header(handle: IO[bytes], name: str) -> Header:
+    start = handle.read(len(MAGIC) + 2)
+    is_npy, version = start.startswith(MAGIC), tuple(start[len(MAGIC) :])
+    if is_npy and version not in LENGTH_BYTES:
+        raise FormatError(f"holds {name}, and it uses version {version} of the .npy format, expected 1.0 or 2.0")
+    length = handle.read(LENGTH_BYTES[version] if is_npy else 0)
+    size = int.from_bytes(length, "little")
+    match = HEADER.fullmatch(handle.read(min(size, HEADER_BYTES)))
+    if match is None:
+        while handle.read(CHUNK):  # to the end, where a wrong checksum is noticed: then it is damaged, not foreign
+            pass
+        raise FormatError(f"holds {name}, which is no array of plain numbers")
+    shape = tuple(int(axis.strip(" L")) for axis in match[3].decode().split(",") if axis.strip())
+    if len(shape) > MOST_AXES:
+        raise FormatError(f"holds {name} with {len(shape)} axes, more than {MOST_AXES}")
+    order = "F" if match[2] == b"True" else "C"
+    return Header(np.dtype(match[1].decode()), shape, order, version, len(start) + len(length) + size)
+
+
+def fill(handle: IO[bytes], flat: Any, name: str) -> None:
+    """Read until an array of bytes is full."""
+    done = 0
+    while done < flat.size:
+        part = handle.read(min(CHUNK, flat.size - done))
+        if not part:
+            raise DamagedError(f"ends in the middle of {name}")
+        flat[done : done + len(part)] = np.frombuffer(part, dtype=np.uint8)
+        done += len(part)
+
+
+def check_end(handle: IO[bytes], name: str) -> None:
+    """Nothing follows; zipfile compares the checksum at the end only."""
+    if handle.read(1):
+        raise DamagedError(f"holds more in {name} than it declares")
