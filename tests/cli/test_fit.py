@@ -38,6 +38,14 @@ def test_everything_at_once(afcm, folder):
     assert "<html" in (folder / "report.html").read_text()
 
 
+def test_a_report_takes_one_random_walk(afcm, monkeypatch):
+    walks, calibrated = [], AFCM.calibrated_memberships
+    monkeypatch.setattr(AFCM, "calibrated_memberships", lambda *given: walks.append(given) or calibrated(*given))
+    done = afcm("fit", "iris.csv", "--clusters", 3, "--label", "species", "--out", "a.csv", "--report", "report.html")
+    assert done.code == 0
+    assert len(walks) == 1
+
+
 def test_the_table_holds_what_the_estimator_finds(afcm, folder):
     afcm("fit", "iris.csv", "--clusters", 3, "--drop", "species", "--out", "result.parquet")
     table = pq.read_table(folder / "result.parquet")

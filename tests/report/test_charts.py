@@ -13,14 +13,14 @@ from tests.report.built import selection
 
 @given(st.floats(-1e9, 1e9), st.floats(1e-6, 1e9))
 def test_ticks_are_few_and_within(low, span):
-    ticks = charts.rounds(low, low + span)
+    ticks = charts.round_ticks(low, low + span)
     assert 1 <= len(ticks) <= 6
     assert all(low - 1e-6 * span <= tick <= low + span * (1 + 1e-6) for tick in ticks)
 
 
 def test_decades_embrace():
-    assert charts.decades(-16, 0) == [-16, -12, -8, -4, 0]
-    assert charts.decades(0.2, 0.9) == [0, 1]
+    assert charts.decade_ticks(-16, 0) == [-16, -12, -8, -4, 0]
+    assert charts.decade_ticks(0.2, 0.9) == [0, 1]
 
 
 def test_the_history_of_a_run():
@@ -29,10 +29,10 @@ def test_the_history_of_a_run():
         "gamma": np.array([1.0, 1e6]),
         "membership_change": np.array([0.5, 0]),
     }
-    objective, gamma, change = charts.of_history(history)
-    assert objective.told == "Objective J: from 5 to 3 in 2 sweeps."
-    assert gamma.told == "Sharpness γ: from 1 to 1.00 × 10⁶ in 2 sweeps."
-    assert change.told == "Largest membership change: from 0.5 to below 10⁻¹⁶ in 2 sweeps."
+    objective, gamma, change = charts.chart_history(history)
+    assert objective.description == "Objective J: from 5 to 3 in 2 sweeps."
+    assert gamma.description == "Sharpness γ: from 1 to 1.00 × 10⁶ in 2 sweeps."
+    assert change.description == "Largest membership change: from 0.5 to below 10⁻¹⁶ in 2 sweeps."
     assert objective.lines[0].points == f"{charts.LEFT},{charts.TOP} {charts.RIGHT},{charts.BOTTOM}"
     assert gamma.x_name == "sweep (logarithmic scale)"
 
@@ -42,21 +42,21 @@ def test_the_history_of_a_run():
     [{}, {"objective": np.array([1.0])}, {"objective": np.array([1.0, np.nan])}, {"shape": np.array([1.0, 2])}],
 )
 def test_nothing_to_draw(history):
-    assert charts.of_history(history) == []
+    assert charts.chart_history(history) == []
 
 
 def test_a_flat_or_long_run_is_drawn_too():
-    flat, long = (charts.of_history({"objective": values})[0] for values in (np.ones(5), np.linspace(9, 1, 5000)))
+    flat, long = (charts.chart_history({"objective": values})[0] for values in (np.ones(5), np.linspace(9, 1, 5000)))
     assert len(flat.y_ticks) == 1
     assert len(long.lines[0].points.split()) <= charts.MAX_POINTS
     assert long.lines[0].dots == []
 
 
 def test_a_selection():
-    chart = charts.of_selection(selection())
+    chart = charts.chart_selection(selection())
     assert len(chart.lines) == 6
     assert chart.lines[0].name == "eigengap → 3"
-    assert chart.told.startswith("Recommended: 2. Best by each criterion alone: eigengap 3, stability 3,")
+    assert chart.description.startswith("Recommended: 2. Best by each criterion alone: eigengap 3, stability 3,")
 
 
 def test_a_criterion_that_says_nothing_has_no_line():
@@ -64,7 +64,7 @@ def test_a_criterion_that_says_nothing_has_no_line():
     del chosen.votes["xie_beni"]
     for row in chosen.table:
         row |= {"xie_beni": float("nan"), "plain_bic": 7.0}
-    whole, part = charts.of_selection(selection()), charts.of_selection(chosen)
+    whole, part = charts.chart_selection(selection()), charts.chart_selection(chosen)
     silent = ("xie beni", "plain bic")
     assert part.lines == [line for line in whole.lines if not line.name.startswith(silent)]
     assert len(part.lines) == 4

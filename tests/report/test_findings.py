@@ -15,9 +15,9 @@ from afcm import AFCM, FCM, EntropyFCM, GeneralizedGaussianMixture, PlainAFCM
 from afcm.baselines import CDKM, FCAG, RSFKM, SpectralBaseline
 from afcm.metrics.ambiguity import ambiguity
 from afcm.plots.layout import principal_components
-from afcm.report import Findings
-from afcm.report.features import features_of, profile_of
-from afcm.report.views import LEAST_OF_A_CLUSTER, middles, shown_rows
+from afcm.report import Findings, write_report
+from afcm.report.features import profile_clusters, read_features
+from afcm.report.views import LEAST_OF_A_CLUSTER, choose_rows, find_middles
 from tests.report.built import Built, drawn_memberships, grid, soft
 
 IRIS = load_iris(as_frame=True)
@@ -40,6 +40,17 @@ def test_a_pipeline_is_read_through_to_its_clusterer(iris):
     assert findings.parameters["n_clusters"] == "3"
     assert "callback" not in findings.parameters
     assert list(findings.versions) == ["afcm", "numpy", "scipy", "scikit-learn", "Python"]
+
+
+def test_a_page_takes_one_random_walk_and_none_if_the_fit_was_read_before(iris, monkeypatch, tmp_path):
+    model, findings = iris
+    walks, calibrated = [], AFCM.calibrated_memberships
+    monkeypatch.setattr(AFCM, "calibrated_memberships", lambda *given: walks.append(given) or calibrated(*given))
+    first = write_report(Findings.of(model, IRIS.data), tmp_path / "first.html")
+    assert len(walks) == 1
+    again = write_report(Findings.of(model, IRIS.data, fit=findings.fit), tmp_path / "again.html")
+    assert len(walks) == 1
+    assert again.read_bytes() == first.read_bytes()
 
 
 def test_parameters_that_are_no_words_or_numbers_are_told_in_short():
@@ -151,23 +162,23 @@ def test_samples_of_weight_zero_are_placed():
 
 def test_missing_values_and_names_of_features():
     table = pd.DataFrame({"a": [1.0, np.nan, 3.0, np.inf], "b": [5, 5, 5, 5]})
-    features = features_of(table, None)
-    profile = profile_of(features, np.array([0, 0, 1, 1]), 3)
+    features = read_features(table, None)
+    profile = profile_clusters(features, np.array([0, 0, 1, 1]), 3)
     assert features.names == ("a", "b")
     assert profile.means[:2].tolist() == [[1, 5], [3, 5]]
     assert np.isnan(profile.means[2]).all()
     assert profile.deviations[:2, 1].tolist() == [0, 0]
     with pytest.raises(ValueError, match="feature_names has 1 names for 2 features"):
-        features_of(table, ["a"])
+        read_features(table, ["a"])
     with pytest.raises(ValueError, match="features must be numbers"):
-        features_of([["red"]], None)
+        read_features([["red"]], None)
     with pytest.raises(ValueError, match="samples as rows"):
-        features_of([1, 2], None)
+        read_features([1, 2], None)
 
 
 def test_of_a_wide_sparse_matrix_the_columns_that_vary_most_are_kept():
     X = sp.csr_array((np.array([9.0, 8.0]), ([0, 1], [250, 7])), shape=(4, 300))
-    features = features_of(X, None)
+    features = read_features(X, None)
     assert (len(features.names), features.n_given) == (200, 300)
     assert {"x7", "x250"} <= set(features.names)
 
@@ -194,18 +205,18 @@ def test_shown_rows_hold_every_cluster_and_the_ambiguous():
     labels = rng.integers(50, size=5000)
     labels[:3] = 50  # a tiny cluster
     doubt = np.where(np.arange(5000) % 25 == 0, 0.9, 0.1)
-    rows = shown_rows(labels, doubt, 0, most=2000)
+    rows = choose_rows(labels, doubt, 0, most=2000)
     assert rows.size == np.unique(rows).size == 2000
     assert set(np.flatnonzero(doubt > 0.5)) <= set(rows)
     assert (np.bincount(labels[rows])[:50] >= LEAST_OF_A_CLUSTER).all()
     assert np.bincount(labels[rows])[50] == 3
-    assert np.array_equal(rows, shown_rows(labels, doubt, 0, most=2000))
-    assert np.array_equal(shown_rows(labels, doubt, 0, most=5000), np.arange(5000))
+    assert np.array_equal(rows, choose_rows(labels, doubt, 0, most=2000))
+    assert np.array_equal(choose_rows(labels, doubt, 0, most=5000), np.arange(5000))
 
 
 def test_many_tiny_clusters_each_show_a_sample():
     labels = np.repeat(np.arange(900), 5)
-    rows = shown_rows(labels, np.ones(labels.size), 0, most=2000)
+    rows = choose_rows(labels, np.ones(labels.size), 0, most=2000)
     assert np.unique(labels[rows]).size == 900
 
 
@@ -222,7 +233,7 @@ def test_principal_components_keep_the_most_variance():
 def test_a_ring_is_numbered_on_the_ring():
     angles = np.linspace(0, 2 * np.pi, 50)
     ring = np.column_stack([np.cos(angles), np.sin(angles)])
-    (where, nothing) = middles(ring, np.zeros(50, dtype=int), 2)
+    (where, nothing) = find_middles(ring, np.zeros(50, dtype=int), 2)
     assert np.hypot(*where) == pytest.approx(1)
     assert nothing is None
 

@@ -15,8 +15,8 @@ import pytest
 
 from afcm._util import atomic_files
 from afcm.report import Findings, write_report
-from afcm.report.data import as_json, decimals, largest, rounded
-from afcm.report.page import crossed, rendered
+from afcm.report.data import as_json, count_decimals, list_memberships, round_numbers
+from afcm.report.page import cross_classes, render_page
 from tests.report.built import drawn_memberships, grid, selection, soft
 
 pytest.importorskip("jinja2")
@@ -58,7 +58,7 @@ def test_ten_thousand_samples_of_twenty_features_stay_below_five_megabytes(tmp_p
 
 def test_of_more_samples_a_part_is_shown_and_said(tmp_path):
     many = findings(30_000, 5, X=grid(30_000, 20))
-    page = rendered(many)
+    page = render_page(many)
     assert len(page.encode()) < 5e6
     assert "show 10,000 of 30,000 samples, drawn at random" in page
     data = data_of(page)
@@ -71,8 +71,8 @@ def test_nothing_of_the_users_becomes_markup():
         3, X=grid(3, 2), ids=[EVIL] * 3, id_name=EVIL, feature_names=[EVIL, "b"], classes=[EVIL, "b", "c"], title=EVIL,
         settings={EVIL: EVIL}, selection=selection(), model_file=EVIL,
     )  # fmt: skip
-    page = rendered(evil)
-    plain = rendered(
+    page = render_page(evil)
+    plain = render_page(
         findings(3, X=grid(3, 2), classes=["a", "b", "c"], settings={"a": "b"}, selection=selection(), model_file="m")
     )
     read = Reader(page)
@@ -84,7 +84,7 @@ def test_nothing_of_the_users_becomes_markup():
 
 
 def test_the_policy_allows_this_pages_script_and_style_and_nothing_else():
-    page = rendered(findings())
+    page = render_page(findings())
     policy = next(value for _, name, value in Reader(page).attributes if name == "content" and "default-src" in value)
     assert policy.startswith("default-src 'none'; ")
     assert "unsafe" not in policy
@@ -105,14 +105,14 @@ def test_missing_and_infinite_values_leave_valid_json():
     values = grid(4)
     values[0] = math.nan, math.inf, -math.inf
     values[:, 2] = math.nan
-    page = rendered(findings(4, features=values))
+    page = render_page(findings(4, features=values))
     assert data_of(page)["features"]["values"][0][0] is None
 
 
 def test_sections_come_with_what_they_need():
     bare, full = (
-        rendered(findings()),
-        rendered(findings(selection=selection(), model_file="a.model", classes=["u"] * 12)),
+        render_page(findings()),
+        render_page(findings(selection=selection(), model_file="a.model", classes=["u"] * 12)),
     )
     for name in ("selection", "python", "classes"):
         assert f'<section id="{name}"' not in bare
@@ -123,12 +123,12 @@ def test_sections_come_with_what_they_need():
 
 def test_clusters_against_classes():
     four = Findings.of(soft([[1, 0], [1, 0], [0, 1], [0, 1]]), grid(4), classes=["10", "9", None, "x"])
-    assert crossed(four) == {"classes": ["9", "10", "x"], "counts": [["1", "1", "0"], ["0", "0", "1"]]}
-    assert crossed(findings()) is None
+    assert cross_classes(four) == {"classes": ["9", "10", "x"], "counts": [["1", "1", "0"], ["0", "0", "1"]]}
+    assert cross_classes(findings()) is None
 
 
 def test_headings_do_not_skip_and_ids_are_unique():
-    read = Reader(rendered(findings(selection=selection(), model_file="m", classes=["u"] * 12)))
+    read = Reader(render_page(findings(selection=selection(), model_file="m", classes=["u"] * 12)))
     levels = [int(tag[1]) for tag in read.tags if re.fullmatch(r"h\d", tag)]
     assert levels[0] == 1
     assert max(np.diff(levels)) <= 1
@@ -140,7 +140,7 @@ def test_headings_do_not_skip_and_ids_are_unique():
 
 @pytest.mark.parametrize("n_clusters", [1, 2, 40])
 def test_any_number_of_clusters(n_clusters):
-    page = rendered(findings(200, n_clusters))
+    page = render_page(findings(200, n_clusters))
     assert page.count("data-cluster=") == n_clusters + page.count('[data-cluster="')
     assert len(data_of(page)["clusters"]) == n_clusters
 
@@ -167,7 +167,7 @@ def test_without_jinja_it_says_what_to_install(monkeypatch, tmp_path):
 
 
 def test_numbers_are_short():
-    assert rounded([1.0, 0.123456789, 123456.7, math.nan, math.inf, -2.5e-9]) == [
+    assert round_numbers([1.0, 0.123456789, 123456.7, math.nan, math.inf, -2.5e-9]) == [
         1,
         0.12346,
         123460,
@@ -176,7 +176,7 @@ def test_numbers_are_short():
         -2.5e-9,
     ]
     assert as_json("<&>") == '"\\u003c\\u0026\\u003e"'
-    assert largest(np.array([0.2, 0.8, 0.0001])) == [1, 0.8, 0, 0.2]
+    assert list_memberships(np.array([0.2, 0.8, 0.0001])) == [1, 0.8, 0, 0.2]
 
 
 @pytest.mark.parametrize(
@@ -184,4 +184,4 @@ def test_numbers_are_short():
     [([5.1, 4.9, None], 1), ([1, 2], 0), ([0.12346, 3.1416], 4), ([1e-9], None), ([1e12], None), ([None, 0], 0)],
 )
 def test_places_after_the_point(column, places):
-    assert decimals(column) == places
+    assert count_decimals(column) == places

@@ -104,7 +104,7 @@ class FittedModel:
         about = {"columns": samples.columns, "id": samples.id, "label": samples.label, **self.settings}
         save_model(model, path, info=about)
 
-    def write_page(self, report: Path, model: Path | None = None, selection: Any = None) -> None:
+    def write_page(self, report: Path, model: Path | None = None, selection: Any = None, fit: Any = None) -> None:
         """Write the report page."""
         from afcm.report import Findings, write_report
 
@@ -121,6 +121,7 @@ class FittedModel:
             settings=self.settings,
             selection=selection,
             model_file=None if model is None else model.name,
+            fit=fit,
         )
         write_report(findings, report)
 
@@ -137,7 +138,7 @@ def write_outputs(
     if model is not None:
         fitted.save(model)
     if report is not None:
-        fitted.write_page(report, model)
+        fitted.write_page(report, model, fit=verdict.fit)
     if out is not None:
         results = verdict.fit.labels, verdict.fit.memberships, verdict.ambiguity
         write_table(iterate_results(samples.table, *results, samples.rows), out)

@@ -15,7 +15,7 @@ from afcm.cli.console import collect_warnings, make_console, report_errors
 from afcm.cli.progress import show_progress
 from afcm.cli.samples import Samples, Source
 from afcm.metrics.ambiguity import ambiguity, honest_memberships, is_ambiguous
-from afcm.report.verdict import known_classes, scores_of
+from afcm.report.verdict import name_classes, score_labels
 from afcm.tabular import TableError, choose_columns, iterate_results, name_result_columns, write_table
 from afcm.tabular.columns import to_matrix
 from afcm.tabular.errors import join_names
@@ -92,7 +92,7 @@ def label_samples(fitted: Any, samples: Samples, out: Path) -> dict[str, Any]:
         "n_clusters": memberships.shape[1],
         "sizes": np.bincount(labels, minlength=memberships.shape[1]).tolist(),
         "ambiguous": int(is_ambiguous(doubt).sum()),
-        "scores": outcome.format_scores(None if classes is None else scores_of(known_classes(classes), labels)),
+        "scores": outcome.format_scores(None if classes is None else score_labels(name_classes(classes), labels)),
         "added_columns": name_result_columns(samples.table, memberships.shape[1]),
         "files": [str(out)],
     }

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from afcm.cli.console import say
 from afcm.cli.options import Missing, Scale, split_names
-from afcm.report.verdict import known_classes
+from afcm.report.verdict import name_classes
 from afcm.tabular import TableError, choose_columns, read_table
 from afcm.tabular.columns import find_missing, to_matrix
 from afcm.tabular.delimited import Layout
@@ -79,7 +79,7 @@ class Samples:
     @property
     def n_classes(self) -> int:
         """Number of different values of ``label``; 0 without one."""
-        return len(set(known_classes(self.get_column(self.label) or [])) - {None})
+        return len(set(name_classes(self.get_column(self.label) or [])) - {None})
 
     def get_features(self) -> NDArray[np.float64]:
         """Return the samples in the table's units."""

@@ -1,4 +1,4 @@
-"""Line charts as SVG coordinates, with their text alternatives; the template draws them."""
+"""Line charts of the report as SVG coordinates, each with a description in words; the template draws them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from afcm._typing import Floats
 from afcm._util.messages import count_noun
 from afcm.plots.colors import PALETTE
-from afcm.report.words import SUPERSCRIPTS, number
+from afcm.report.words import SUPERSCRIPTS, format_number
 from afcm.selection.criteria import CRITERIA
 
 if TYPE_CHECKING:
@@ -38,10 +38,10 @@ class Line:
 
 @dataclass(frozen=True)
 class Chart:
-    """A picture of curves; ``told`` says in words what they show."""
+    """A picture of curves; ``description`` says in words what they show."""
 
     title: str
-    told: str
+    description: str
     lines: list[Line]
     x_ticks: list[tuple[float, str]]
     y_ticks: list[tuple[float, str]]
@@ -49,73 +49,68 @@ class Chart:
     mark: float | None = None  # a vertical line
 
 
-def of_history(history: Mapping[str, Floats]) -> list[Chart]:
-    """Objective, γ and change of memberships over the sweeps; none from a single sweep."""
+def chart_history(history: Mapping[str, Floats]) -> list[Chart]:
+    """Chart objective, γ and change of memberships over the sweeps; nothing for a single sweep."""
     titles = {"objective": "Objective J", "gamma": "Sharpness γ", "membership_change": "Largest membership change"}
-    known = {name: history[name] for name in titles if name in history and history[name].size > 1}
     return [
-        _of_sweeps(titles[name], values, name != "objective")
-        for name, values in known.items()
-        if np.isfinite(values).all()
+        _chart_sweeps(title, history[name], name != "objective")
+        for name, title in titles.items()
+        if name in history and history[name].size > 1 and np.isfinite(history[name]).all()
     ]
 
 
-def _of_sweeps(title: str, values: Floats, logarithmic: bool) -> Chart:
-    sweeps = np.arange(1, values.size + 1)
+def _chart_sweeps(title: str, values: Floats, logarithmic: bool) -> Chart:
     kept = np.unique(np.linspace(0, values.size - 1, MAX_POINTS).astype(int))
     logarithmic = logarithmic and values.min() >= 0 and values.max() > 100 * max(values.min(), SMALLEST)
     heights = np.log10(np.maximum(values, SMALLEST)) if logarithmic else values
-    ticks = decades(heights.min(), heights.max()) if logarithmic else rounds(heights.min(), heights.max())
-    low, high = min(ticks[0], heights.min()), max(ticks[-1], heights.max())
-    y, x = scale(low, high, BOTTOM, TOP), scale(1, values.size, LEFT, RIGHT)
-    line = drawn([(x(sweeps[k]), y(heights[k])) for k in kept])
-    last = f"below {power(-16)}" if logarithmic and values[-1] < SMALLEST else number(values[-1])
-    told = f"{title}: from {number(values[0])} to {last} in {count_noun(values.size, 'sweep')}."
-    y_ticks = [(y(tick), power(tick) if logarithmic else number(tick)) for tick in ticks]
-    x_ticks = [(x(tick), f"{tick:,.0f}") for tick in rounds(1, values.size) if tick == int(tick) and tick >= 1]
+    ticks = (decade_ticks if logarithmic else round_ticks)(heights.min(), heights.max())
+    y = make_scale(min(ticks[0], heights.min()), max(ticks[-1], heights.max()), BOTTOM, TOP)
+    x = make_scale(1, values.size, LEFT, RIGHT)
+    line = draw_line([(x(k + 1), y(heights[k])) for k in kept])
+    last = f"below {format_power(-16)}" if logarithmic and values[-1] < SMALLEST else format_number(values[-1])
+    description = f"{title}: from {format_number(values[0])} to {last} in {count_noun(values.size, 'sweep')}."
+    y_ticks = [(y(tick), (format_power if logarithmic else format_number)(tick)) for tick in ticks]
+    x_ticks = [(x(tick), f"{tick:,.0f}") for tick in round_ticks(1, values.size) if tick == int(tick) and tick >= 1]
     name = "sweep" + (" (logarithmic scale)" if logarithmic else "")
-    return Chart(title, told, [line], x_ticks, y_ticks, name)
+    return Chart(title, description, [line], x_ticks, y_ticks, name)
 
 
-def of_selection(selection: Selection) -> Chart:
-    """Each criterion scaled from its worst (0) to its best (1), over the number of clusters."""
+def chart_selection(selection: Selection) -> Chart:
+    """Chart each criterion over the number of clusters, from its worst (0) to its best (1)."""
     counts = np.array([row["n_clusters"] for row in selection.table], dtype=np.float64)
-    x, y = scale(counts[0], counts[-1], LEFT, RIGHT), scale(0, 1, BOTTOM, TOP)
+    x, y = make_scale(counts[0], counts[-1], LEFT, RIGHT), make_scale(0, 1, BOTTOM, TOP)
+    votes = {name: (name.replace("_", " "), vote) for name, vote in selection.votes.items()}
     lines = []
     for name, curve in selection.curves.items():
         points = [(x(count), y(value)) for count, value in zip(counts, curve, strict=True) if np.isfinite(value)]
         j = list(CRITERIA).index(name)  # a criterion keeps its color when another says nothing
-        lines.append(drawn(points, f"{_spaced(name)} → {selection.votes[name]}", j))
-    chosen = ", ".join(f"{_spaced(name)} {count}" for name, count in selection.votes.items())
-    told = f"Recommended: {selection.n_clusters}. Best by each criterion alone: {chosen}."
-    ticks = [(x(count), f"{count:.0f}") for count in counts[:: math.ceil(counts.size / 13)]]
-    recommended = x(selection.n_clusters)
-    return Chart("Criteria", told, lines, ticks, [(y(0), "worst"), (y(1), "best")], "number of clusters", recommended)
+        lines.append(draw_line(points, "{} → {}".format(*votes[name]), j))
+    chosen = ", ".join(f"{name} {count}" for name, count in votes.values())
+    description = f"Recommended: {selection.n_clusters}. Best by each criterion alone: {chosen}."
+    x_ticks = [(x(count), f"{count:.0f}") for count in counts[:: math.ceil(counts.size / 13)]]
+    y_ticks = [(y(0), "worst"), (y(1), "best")]
+    return Chart("Criteria", description, lines, x_ticks, y_ticks, "number of clusters", x(selection.n_clusters))
 
 
-def _spaced(name: str) -> str:
-    return name.replace("_", " ")
-
-
-def power(exponent: float) -> str:
+def format_power(exponent: float) -> str:
     """``10⁻⁸``; small powers written out."""
     return f"{10.0**exponent:g}" if -3 <= exponent <= 3 else f"10{str(int(exponent)).translate(SUPERSCRIPTS)}"
 
 
-def drawn(points: list[tuple[float, float]], name: str = "", j: int = 0) -> Line:
-    """The curve through these points; dots where they are few."""
+def draw_line(points: list[tuple[float, float]], name: str = "", j: int = 0) -> Line:
+    """Make the j-th curve, through these points; few of them get dots."""
     text = " ".join(f"{x:g},{y:g}" for x, y in points)
     return Line(text, points if len(points) <= 25 else [], name, PALETTE[j % len(PALETTE)], DASHES[j % len(DASHES)])
 
 
-def scale(low: float, high: float, start: float, end: float) -> Callable[[float], float]:
-    """The straight line that takes ``low`` to ``start`` and ``high`` to ``end``."""
+def make_scale(low: float, high: float, start: float, end: float) -> Callable[[float], float]:
+    """Return the linear function that takes ``low`` to ``start`` and ``high`` to ``end``."""
     span = (high - low) or 1.0
     return lambda value: round(start + (value - low) / span * (end - start), 1)
 
 
-def rounds(low: float, high: float, most: int = 5) -> list[float]:
-    """Round numbers from within [low, high]; both ends if there is nothing between them."""
+def round_ticks(low: float, high: float, most: int = 5) -> list[float]:
+    """Choose round numbers from within [low, high]; both ends if there is nothing between them."""
     span = high - low
     if not span > 1e-12 * max(abs(low), abs(high), SMALLEST):
         return [float(low)]
@@ -125,8 +120,8 @@ def rounds(low: float, high: float, most: int = 5) -> list[float]:
     return ticks if len(ticks) > 1 else [float(low), float(high)]
 
 
-def decades(low: float, high: float, most: int = 4) -> list[int]:
-    """Whole exponents that embrace [low, high]."""
+def decade_ticks(low: float, high: float, most: int = 4) -> list[int]:
+    """Choose whole exponents that embrace [low, high]."""
     start, end = math.floor(low), math.ceil(high)
     step = max(math.ceil((end - start) / most), 1)
     return list(range(start, end + step, step))

@@ -1,4 +1,4 @@
-"""The data that the page's script reads: compact, and safe inside HTML."""
+"""Collects the data that the page's script reads, compact and safe inside HTML."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from afcm.metrics.ambiguity import AMBIGUOUS
 from afcm.plots.colors import cluster_colors, marker, mix_colors, opacity
 from afcm.report.features import Ints
 from afcm.report.findings import Findings
-from afcm.report.views import View, middles
+from afcm.report.views import View, find_middles
 
 DIGITS = 5  # significant ones, of the numbers in the page
 MAX_TABLE_FEATURES = 20
@@ -41,41 +41,44 @@ def as_json(value: Any) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def rounded(values: Any, digits: int = DIGITS) -> list[float | int | None]:
-    """Numbers to few digits, whole ones without a point; None for what is not finite."""
-    return [_short(float(f"{value:.{digits}g}")) for value in np.asarray(values, dtype=np.float64).tolist()]
+def round_numbers(values: Any, digits: int = DIGITS) -> list[float | int | None]:
+    """Round to few digits, whole numbers without a point; None for what is not finite."""
+    short = [float(f"{value:.{digits}g}") for value in np.asarray(values, dtype=np.float64).tolist()]
+    return [
+        None if not math.isfinite(value) else int(value) if value.is_integer() and abs(value) < 1e15 else value
+        for value in short
+    ]
 
 
-def shortened(text: str) -> str:
-    """Long names cut, the rest as it is."""
+def shorten(text: str) -> str:
     return text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 1]}…"
 
 
-def script_data(findings: Findings) -> dict[str, Any]:
-    """What the script needs to know of the samples that are shown."""
+def collect_data(findings: Findings) -> dict[str, Any]:
+    """Collect what the script needs to know of the samples that are shown."""
     rows, fit = findings.shown, findings.fit
     colors = cluster_colors(findings.n_clusters)
     honest, labels = fit.honest[rows], fit.labels[rows]
     codes = (mix_colors(honest, colors) * 255).round().astype(int)
     return {
-        "ids": [shortened(findings.ids[i]) for i in rows],
+        "ids": [shorten(findings.ids[i]) for i in rows],
         "labels": labels.tolist(),
-        "classes": None if findings.classes is None else [shortened(findings.classes[i] or "") for i in rows],
-        "memberships": [largest(row) for row in honest],
-        "ambiguity": rounded(findings.ambiguity[rows], 3),
+        "classes": None if findings.classes is None else [shorten(findings.classes[i] or "") for i in rows],
+        "memberships": [list_memberships(row) for row in honest],
+        "ambiguity": round_numbers(findings.ambiguity[rows], 3),
         "colors": "".join(f"{red:02x}{green:02x}{blue:02x}" for red, green, blue in codes),
         "opacity": (100 * opacity(honest)).round().astype(int).tolist(),
-        "clusters": [shape_of(j) for j in range(findings.n_clusters)],
-        "views": [view_data(view, rows, fit.labels, findings.n_clusters) for view in findings.views],
-        "features": feature_data(findings, rows),
-        "idName": shortened(findings.id_name),
+        "clusters": [marker_path(j) for j in range(findings.n_clusters)],
+        "views": [describe_view(view, rows, fit.labels, findings.n_clusters) for view in findings.views],
+        "features": describe_features(findings, rows),
+        "idName": shorten(findings.id_name),
         "threshold": AMBIGUOUS,
-        "name": shortened(findings.title),
+        "name": shorten(findings.title),
     }
 
 
-def view_data(view: View, rows: Ints, labels: Ints, n_clusters: int) -> dict[str, Any]:
-    """Positions as whole numbers on a grid; the script brings them to the size of the picture."""
+def describe_view(view: View, rows: Ints, labels: Ints, n_clusters: int) -> dict[str, Any]:
+    """Put positions as whole numbers on a grid; the script brings them to the size of the picture."""
     low = view.positions.min(axis=0)
     span = np.ptp(view.positions, axis=0)
     unit = np.where(span > 0, span, 1)
@@ -84,29 +87,29 @@ def view_data(view: View, rows: Ints, labels: Ints, n_clusters: int) -> dict[str
     return {
         "caption": view.caption,
         "jitter": view.jitter,
-        "spans": rounded(spans),
+        "spans": round_numbers(spans),
         "x": grid[rows, 0].astype(int).tolist(),
         "y": grid[rows, 1].astype(int).tolist(),
-        "middles": middles(grid, labels, n_clusters),
+        "middles": find_middles(grid, labels, n_clusters),
         "grid": GRID,
     }
 
 
-def feature_data(findings: Findings, rows: Ints) -> dict[str, Any]:
-    """The columns of the table, in their own order; ``telling``: those first that tell most."""
+def describe_features(findings: Findings, rows: Ints) -> dict[str, Any]:
+    """List the columns of the table in their own order; ``telling``: those first that tell most."""
     telling = findings.profile.telling[:MAX_TABLE_FEATURES]
     columns = np.sort(telling)
-    values = [rounded(findings.features.values[rows, j]) for j in columns]
+    values = [round_numbers(findings.features.values[rows, j]) for j in columns]
     return {
-        "names": [shortened(findings.features.names[j]) for j in columns],
+        "names": [shorten(findings.features.names[j]) for j in columns],
         "values": values,
-        "decimals": [decimals(column) for column in values],
+        "decimals": [count_decimals(column) for column in values],
         "telling": np.searchsorted(columns, telling).tolist(),
     }
 
 
-def decimals(column: list[float | int | None]) -> int | None:
-    """Places after the point that show a column in line; None where its numbers need powers of ten."""
+def count_decimals(column: list[float | int | None]) -> int | None:
+    """Count the places after the point that show a column in line; None if its numbers need powers of ten."""
     known = [abs(value) for value in column if value]
     if not known:
         return 0
@@ -117,19 +120,12 @@ def decimals(column: list[float | int | None]) -> int | None:
     return min(max(needed, 0), max(DIGITS - 1 - before, 0))
 
 
-def largest(memberships: Floats) -> list[float | int]:
+def list_memberships(memberships: Floats) -> list[float | int]:
     """``[cluster, membership, cluster, membership, …]``, the largest first, tiny ones left out."""
     best = np.argsort(-memberships, kind="stable")[:MEMBERSHIPS_KEPT]
     kept = [j for j in best if memberships[j] >= 0.001] or [best[0]]
     return [value for j in kept for value in (int(j), round(float(memberships[j]), 3))]
 
 
-def shape_of(cluster: int) -> str:
-    """The path of its marker."""
+def marker_path(cluster: int) -> str:
     return SHAPES[marker(cluster)]
-
-
-def _short(value: float) -> float | int | None:
-    if not math.isfinite(value):
-        return None
-    return int(value) if value.is_integer() and abs(value) < 1e15 else value

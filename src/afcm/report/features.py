@@ -1,4 +1,4 @@
-"""The samples' features in their own units: a table of numbers, and what is typical of each cluster."""
+"""Reads the samples' features in their own units, and finds what is typical of each cluster."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAX_DENSE_COLUMNS = 200
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """Numbers, n×d, with names; NaN where a value is missing. ``n_given``: columns before the choice of some."""
+    """Numbers, n×d, with names; NaN is a missing value. ``n_given``: columns before the choice of some."""
 
     names: tuple[str, ...]
     values: Floats
@@ -29,7 +29,7 @@ class Features:
 
 @dataclass(frozen=True, eq=False)
 class Profile:
-    """What is typical of each cluster: means c×d, the same in standard deviations from the mean of all, and sizes.
+    """Size and means c×d of each cluster; ``deviations`` are in standard deviations from the mean of all.
 
     ``telling``: the features, those first by which the clusters differ most (share of variance between clusters).
     """
@@ -40,20 +40,19 @@ class Profile:
     telling: Ints
 
 
-def features_of(table: Any, names: Sequence[str] | None) -> Features:
-    """An array, sparse matrix or data frame as `Features`."""
-    if names is None and hasattr(table, "columns"):
-        names = [str(name) for name in table.columns]
-    values, columns = dense(table)
+def read_features(table: Any, names: Sequence[str] | None) -> Features:
+    """Read an array, sparse matrix or data frame."""
+    values, columns = to_dense(table)
     n_given = table.shape[1] if hasattr(table, "shape") else values.shape[1]
-    names = [f"x{j}" for j in range(n_given)] if names is None else [str(name) for name in names]
+    given = getattr(table, "columns", None) if names is None else names
+    names = [f"x{j}" for j in range(n_given)] if given is None else [str(name) for name in given]
     if len(names) != n_given:
         raise ValueError(f"feature_names has {len(names)} names for {n_given} features; give one for each")
     return Features(tuple(names[j] for j in columns), values, n_given)
 
 
-def dense(table: Any) -> tuple[Floats, Ints]:
-    """Numbers n×d and the columns they are; of a sparse matrix only those that vary most."""
+def to_dense(table: Any) -> tuple[Floats, Ints]:
+    """Return numbers n×d and the columns they are; of a sparse matrix only those that vary most."""
     if sp.issparse(table):
         matrix = sp.csc_array(table, dtype=np.float64)
         spread = np.asarray((matrix**2).mean(axis=0)) - np.asarray(matrix.mean(axis=0)) ** 2
@@ -68,17 +67,12 @@ def dense(table: Any) -> tuple[Floats, Ints]:
     return values, np.arange(values.shape[1])
 
 
-def no_features(n_samples: int) -> Features:
-    """Of samples that are known by their similarities only."""
-    return Features((), np.empty((n_samples, 0)), 0)
-
-
-def profile_of(features: Features, labels: Ints, n_clusters: int) -> Profile:
-    """Means by label; a missing value is left out, an empty cluster has NaN."""
+def profile_clusters(features: Features, labels: Ints, n_clusters: int) -> Profile:
+    """Compute means by label; a missing value is left out, an empty cluster has NaN."""
     values = np.where(np.isfinite(features.values), features.values, np.nan)
     member = sp.csr_array((np.ones(labels.size), (labels, np.arange(labels.size))), shape=(n_clusters, labels.size))
     known = np.isfinite(values)
-    center, scale = _moments(values, known)
+    center, scale = compute_moments(values, known)
     shares = member @ known.astype(np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
         deviations = (member @ np.where(known, (values - center) / scale, 0)) / shares
@@ -88,14 +82,14 @@ def profile_of(features: Features, labels: Ints, n_clusters: int) -> Profile:
     return Profile(np.bincount(labels, minlength=n_clusters), means, deviations, telling)
 
 
-def filled(features: Features) -> Floats:
-    """The values, means where they are missing."""
+def fill_missing(features: Features) -> Floats:
+    """Replace missing values by the means of their columns."""
     known = np.isfinite(features.values)
-    return np.where(known, features.values, _moments(features.values, known)[0])
+    return np.where(known, features.values, compute_moments(features.values, known)[0])
 
 
-def _moments(values: Floats, known: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-    """Mean and standard deviation of each column, 0 and 1 where there is nothing to tell."""
+def compute_moments(values: Floats, known: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    """Compute the mean of each column (0 if empty) and its standard deviation (1 if it does not vary)."""
     counts = np.maximum(known.sum(axis=0), 1)
     values = np.where(known, values, 0)
     largest = np.max(np.abs(values), axis=0, initial=0.0)

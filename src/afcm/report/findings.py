@@ -1,4 +1,4 @@
-"""`Findings`: everything the report shows, computed from a fitted model before a page is thought of."""
+"""Computes everything the report shows from a fitted model, before a page is thought of."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import numpy as np
 from afcm._util.messages import count_noun
 from afcm._util.pipelines import last_step, transform_before_last_step
 from afcm.report import reading, words
-from afcm.report.features import Features, Ints, Profile, dense, features_of, filled, no_features, profile_of
+from afcm.report.features import Features, Ints, Profile, fill_missing, profile_clusters, read_features, to_dense
 from afcm.report.reading import Fit
-from afcm.report.verdict import Verdict, doubts, known_classes, scores_of
-from afcm.report.views import View, embedding_view, principal_view, shown_rows
+from afcm.report.verdict import Verdict, name_classes, score_labels
+from afcm.report.views import View, choose_rows, view_embedding, view_features
 
 if TYPE_CHECKING:
     from afcm.selection import Selection
@@ -29,7 +29,7 @@ class Findings(Verdict):
     ----------
     title, method : str
     id_name, ids : str, tuple of str
-        What a sample is called, and the name of each.
+        The word for a sample, and the name of each.
     views : tuple of View
         Pictures of the samples.
     features : Features
@@ -42,7 +42,7 @@ class Findings(Verdict):
     predicts : bool
         The model can place new samples.
     random_state : int
-        Of the choice of samples to show.
+        For the choice of samples to show.
     """
 
     title: str
@@ -77,8 +77,9 @@ class Findings(Verdict):
         selection: Selection | None = None,
         model_file: str | None = None,
         random_state: int = 0,
+        fit: Fit | None = None,
     ) -> Findings:
-        """Look at a fitted model.
+        """Compute the findings about a fitted model.
 
         Parameters
         ----------
@@ -100,31 +101,40 @@ class Findings(Verdict):
         model_file : str, optional
             Name of the saved model, to say how to load it.
         random_state : int, default=0
-            For the choice of samples where there are too many to show.
+            For the choice of samples if there are too many to show.
+        fit : Fit, optional
+            ``Verdict.on(model, X).fit``, if it is there already: computing it takes a random walk over the graph.
+
+        Returns
+        -------
+        Findings
+
+        Raises
+        ------
+        ValueError
+            If the model is not fitted, or X, features, ids or classes are not those of its samples.
         """
         estimator, seen = last_step(model), transform_before_last_step(model, X)
-        fit = Fit.of(estimator, seen)
+        fit = Fit.of(estimator, seen) if fit is None else fit
         n_samples, n_clusters = fit.memberships.shape
-        names = _sequence("ids", ids if ids is not None else range(n_samples), n_samples)
-        known = None if classes is None else _sequence("classes", classes, n_samples)
-        table = _features(model, X, features, feature_names)
+        names = _to_list("ids", range(n_samples) if ids is None else ids, n_samples)
+        named = None if classes is None else name_classes(_to_list("classes", classes, n_samples))
+        table = _read_table(model, X, features, feature_names)
         _check_length("X" if features is None else "features", table.values.shape[0], n_samples)
-        named = None if known is None else known_classes(known)
         return cls(
             title=title or f"{type(estimator).__name__}: {count_noun(n_samples, 'sample')}",
-            method=reading.method_of(model),
+            method=reading.name_method(model),
             id_name=str(id_name),
             ids=tuple(str(name) for name in names),
             fit=fit,
-            ambiguity=doubts(fit),
-            views=_views(fit, estimator, seen, table, random_state),
+            views=_make_views(fit, estimator, seen, table, random_state),
             features=table,
-            profile=profile_of(table, fit.labels, n_clusters),
+            profile=profile_clusters(table, fit.labels, n_clusters),
             classes=named,
-            scores=None if named is None else scores_of(named, fit.labels),
-            parameters=reading.parameters_of(model),
+            scores=None if named is None else score_labels(named, fit.labels),
+            parameters=reading.read_parameters(model),
             settings={str(name): str(value) for name, value in (settings or {}).items()},
-            versions=reading.versions(),
+            versions=reading.list_versions(),
             selection=selection,
             model_file=None if model_file is None else str(model_file),
             predicts=hasattr(estimator, "predict"),
@@ -134,42 +144,42 @@ class Findings(Verdict):
     @cached_property
     def shown(self) -> Ints:
         """The samples in picture and table, rising."""
-        return shown_rows(self.fit.labels, self.ambiguity, self.random_state)
+        return choose_rows(self.fit.labels, self.ambiguity, self.random_state)
 
     @property
     def sampling(self) -> str:
-        """Which samples are shown, if not all."""
+        """A sentence about the samples that are shown, if not all are."""
         shown_ambiguous = int(np.isin(self.ambiguous, self.shown).sum())
-        return words.of_sampling(self.shown.size, self.n_samples, shown_ambiguous, self.ambiguous.size)
+        return words.describe_sampling(self.shown.size, self.n_samples, shown_ambiguous, self.ambiguous.size)
 
 
-def _features(model: Any, X: Any, features: Any, names: Sequence[str] | None) -> Features:
+def _read_table(model: Any, X: Any, features: Any, names: Sequence[str] | None) -> Features:
     if features is None and getattr(last_step(model), "affinity", None) == "precomputed":
-        return no_features(X.shape[0])
+        return Features((), np.empty((X.shape[0], 0)), 0)
     if names is None and features is None and not hasattr(X, "columns"):
         names = getattr(model, "feature_names_in_", None)
-    return features_of(X if features is None else features, names)
+    return read_features(X if features is None else features, names)
 
 
-def _views(fit: Fit, estimator: Any, seen: Any, table: Features, random_state: int) -> tuple[View, ...]:
-    """The samples as the model saw them, and its embedding if it tells clusters apart."""
+def _make_views(fit: Fit, estimator: Any, seen: Any, table: Features, random_state: int) -> tuple[View, ...]:
+    """Show the samples as the model saw them, and in its embedding if that tells clusters apart."""
     views = []
     if getattr(estimator, "affinity", None) != "precomputed":
-        values, columns = dense(seen)
+        values, columns = to_dense(seen)
         if len(columns) <= 2 and len(columns) == len(table.names):  # drawn as they are: in their own units
-            values = filled(table)
+            values = fill_missing(table)
         names = table.names if len(columns) == len(table.names) else tuple(f"x{j}" for j in columns)
-        views.append(principal_view(values, names, random_state))
+        views.append(view_features(values, names, random_state))
     elif table.names:
-        views.append(principal_view(filled(table), table.names, random_state))
+        views.append(view_features(fill_missing(table), table.names, random_state))
     if fit.embedding is not None and (fit.memberships.shape[1] > 1 or not views):
-        views.append(embedding_view(fit.embedding, random_state))
+        views.append(view_embedding(fit.embedding, random_state))
     return tuple(views)
 
 
-def _sequence(name: str, values: Any, n_samples: int) -> list[Any]:
-    listing = next((name for name in ("tolist", "to_pylist", "to_list") if hasattr(values, name)), None)
-    items = list(values) if listing is None else getattr(values, listing)()
+def _to_list(name: str, values: Any, n_samples: int) -> list[Any]:
+    method = next((each for each in ("tolist", "to_pylist", "to_list") if hasattr(values, each)), None)
+    items = list(values) if method is None else getattr(values, method)()
     _check_length(name, len(items), n_samples)
     return items
 

@@ -1,4 +1,4 @@
-"""`Verdict`: what there is to say about a fitted soft clustering in a few sentences."""
+"""Judges a fitted soft clustering: its ambiguous samples, its agreement with known classes, a summary in words."""
 
 from __future__ import annotations
 
@@ -37,39 +37,41 @@ class Verdict:
     ----------
     fit : Fit
         Labels, memberships (the model's own and those that tell doubt), history, and what the model says of itself.
-    ambiguity : array (n_samples,)
     scores : Scores or None
+    ambiguity : array (n_samples,)
+        0 for a certain sample, 1 for a tie of its two best clusters.
+    sizes : array (n_clusters,)
+    ambiguous : array of int
+        The ambiguous samples, the worst first.
     """
 
     fit: Fit
-    ambiguity: Floats
     scores: Scores | None
 
     @classmethod
     def on(cls, model: Any, X: Any, classes: Sequence[Any] | None = None) -> Verdict:
-        """Look at a fitted model; ``X`` as it was given to ``model.fit``."""
+        """Judge a fitted model; ``X`` as it was given to ``model.fit``."""
         fit = Fit.of(last_step(model), transform_before_last_step(model, X))
-        scores = None if classes is None else scores_of(known_classes(classes), fit.labels)
-        return Verdict(fit, doubts(fit), scores)
+        return Verdict(fit, None if classes is None else score_labels(name_classes(classes), fit.labels))
 
     @property
     def n_samples(self) -> int:
-        """Of the fit."""
         return int(self.fit.labels.size)
 
     @property
     def n_clusters(self) -> int:
-        """Columns of the memberships."""
         return int(self.fit.memberships.shape[1])
 
     @cached_property
     def sizes(self) -> Ints:
-        """Samples of each cluster."""
         return np.bincount(self.fit.labels, minlength=self.n_clusters)
 
     @cached_property
+    def ambiguity(self) -> Floats:
+        return np.asarray(ambiguity(self.fit.honest), dtype=np.float64)
+
+    @cached_property
     def ambiguous(self) -> Ints:
-        """The ambiguous samples, the worst first."""
         order = np.argsort(-self.ambiguity, kind="stable")
         return order[is_ambiguous(self.ambiguity[order])]
 
@@ -90,41 +92,35 @@ class Verdict:
         doubtful = self.n_clusters > 1 and not merged
         can_doubt = fit.calibrated or fit.state != "hard"
         embedded = fit.embedding is not None
-        softness = words.of_memberships(
+        softness = words.describe_memberships(
             fit.state, fit.crispness, self.n_clusters, gamma=fit.gamma, gamma_cap=fit.gamma_cap, embedded=embedded
         )
-        moved = int(np.sum(np.argmax(fit.honest, axis=1) != fit.labels))
+        n_moved = int(np.sum(np.argmax(fit.honest, axis=1) != fit.labels))
         said = [
-            words.of_sizes(self.sizes.tolist(), auto=fit.auto),
-            words.of_doubt(self.ambiguous.size, self.n_samples, self.pairs, can_doubt=can_doubt) if doubtful else "",
-            f"{softness} {words.of_calibration(moved) if fit.calibrated and doubtful else ''}".strip(),
-            words.of_components(fit.n_components, self.n_clusters, joins=fit.joins),
-            words.of_convergence(fit.converged, fit.n_iter, None if change is None else float(change[-1])),
-            words.of_scores(*self.scores, self.n_samples) if self.scores else "",
+            words.describe_sizes(self.sizes.tolist(), auto=fit.auto),
+            words.describe_doubt(self.ambiguous.size, self.n_samples, self.pairs, can_doubt=can_doubt)
+            if doubtful
+            else "",
+            f"{softness} {words.describe_calibration(n_moved) if fit.calibrated and doubtful else ''}".strip(),
+            words.describe_components(fit.n_components, self.n_clusters, joins=fit.joins),
+            words.describe_convergence(fit.converged, fit.n_iter, None if change is None else float(change[-1])),
+            words.describe_scores(*self.scores, self.n_samples) if self.scores else "",
         ]
         return [sentence for sentence in said if sentence]
 
 
-def doubts(fit: Fit) -> Floats:
-    """Ambiguity of each sample."""
-    return np.asarray(ambiguity(fit.honest), dtype=np.float64)
+def name_classes(classes: Sequence[Any]) -> tuple[str | None, ...]:
+    """Return classes as text, None if unknown (None, NaN, or pandas' own NA and NaT)."""
+    names = [None if isinstance(label, float) and math.isnan(label) else label for label in classes]
+    unknown = ("NoneType", "NAType", "NaTType")
+    return tuple(None if type(name).__name__ in unknown else str(name) for name in names)
 
 
-def known_classes(classes: Sequence[Any]) -> tuple[str | None, ...]:
-    """Classes as text, None where there is none."""
-    return tuple(None if _missing(label) else str(label) for label in classes)
-
-
-def scores_of(classes: tuple[str | None, ...], labels: Ints) -> Scores | None:
-    """Agreement over the samples whose class is known; None if there are none."""
+def score_labels(classes: tuple[str | None, ...], labels: Ints) -> Scores | None:
+    """Measure agreement over the samples whose class is known; None if there are none."""
     known = np.array([i for i, label in enumerate(classes) if label is not None], dtype=np.intp)
     if not known.size:
         return None
     truth, found = [classes[i] for i in known], labels[known]
     accuracy, nmi = clustering_accuracy(truth, found), normalized_mutual_info(truth, found)
     return Scores(accuracy, nmi, adjusted_rand(truth, found), int(known.size))
-
-
-def _missing(label: Any) -> bool:
-    nothing = label is None or type(label).__name__ in ("NAType", "NaTType")  # pandas' own, which has no part in this
-    return nothing or (isinstance(label, float) and math.isnan(label))

@@ -1,4 +1,4 @@
-"""Where the samples lie in the picture, and which of them are shown."""
+"""Places the samples in the pictures of the report, and chooses those to show."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from afcm._typing import Floats
 from afcm.metrics.ambiguity import is_ambiguous
 from afcm.plots.layout import principal_components
 from afcm.report.features import Ints
-from afcm.report.words import number
+from afcm.report.words import format_number
 
 # A page shows no more samples than this: it stays below 5 MB and quick to draw.
 MAX_SHOWN = 10_000
@@ -40,22 +39,24 @@ class View:
 
     @property
     def caption(self) -> str:
-        """What the axes are, and from where to where where that means something."""
+        """Names of the axes, with their ranges if those mean something."""
         said = list(self.axes)
         if self.ranges:
             low, high = self.positions.min(axis=0), self.positions.max(axis=0)
             said = [
-                f"{name}, from {number(start)} to {number(end)}" if end > start else name
+                f"{name}, from {format_number(start)} to {format_number(end)}" if end > start else name
                 for name, start, end in zip(said, low, high, strict=True)
             ]
         return f"→ {said[0]}   ↑ {said[1]}"
 
 
-def principal_view(values: Any, names: tuple[str, ...], random_state: int) -> View:
-    """Principal components of the features; two features are shown as they are."""
+def view_features(values: Any, names: tuple[str, ...], random_state: int) -> View:
+    """Show principal components of the features; one or two features are shown as they are."""
     if len(names) == 2:
         positions = np.asarray(values, dtype=np.float64)
-        return View("Features", (names[0], names[1]), positions, equal=_alike(np.ptp(positions, axis=0)), ranges=True)
+        spans = np.ptp(positions, axis=0)
+        equal = bool(spans.max() <= MAX_STRETCH * spans.min())
+        return View("Features", (names[0], names[1]), positions, equal=equal, ranges=True)
     if len(names) == 1:
         positions = np.column_stack([np.asarray(values, dtype=np.float64)[:, 0], np.zeros(len(values))])
         return View("Feature", (names[0], "jitter only"), positions, equal=False, ranges=True, jitter=True)
@@ -66,23 +67,19 @@ def principal_view(values: Any, names: tuple[str, ...], random_state: int) -> Vi
     return View("Principal components", (first, second), positions)
 
 
-def _alike(spans: Floats) -> bool:
-    return bool(spans.max() <= MAX_STRETCH * spans.min())
-
-
-def embedding_view(embedding: Any, random_state: int) -> View:
-    """The model's embedding, in the two directions in which it spreads most."""
+def view_embedding(embedding: Any, random_state: int) -> View:
+    """Show the model's embedding in the two directions in which it spreads most."""
     axes = ("embedding, first direction", "embedding, second direction")
     return View("Model's embedding", axes, principal_components(embedding, random_state)[0], jitter=True)
 
 
-def shown_rows(labels: Ints, ambiguity: Floats, random_state: int, most: int = MAX_SHOWN) -> Ints:
-    """The rows to show, rising: all, or a random choice with the most ambiguous and some of every cluster."""
+def choose_rows(labels: Ints, ambiguity: Floats, random_state: int, most: int = MAX_SHOWN) -> Ints:
+    """Choose the rows to show, rising: all, or a random choice with the most ambiguous and some of every cluster."""
     n_samples = labels.size
     if n_samples <= most:
         return np.arange(n_samples)
     order = np.random.default_rng(random_state).permutation(n_samples)
-    rank = _rank_in_cluster(labels[order])
+    rank = rank_in_clusters(labels[order])
     firsts = order[np.argsort(rank, kind="stable")][: min(most // 2, np.sum(rank < LEAST_OF_A_CLUSTER))]
     doubtful = np.argsort(-ambiguity, kind="stable")[: most // 2]
     doubtful = doubtful[is_ambiguous(ambiguity[doubtful])]
@@ -91,8 +88,8 @@ def shown_rows(labels: Ints, ambiguity: Floats, random_state: int, most: int = M
     return np.sort(first_seen)
 
 
-def _rank_in_cluster(labels: Ints) -> NDArray[np.intp]:
-    """For each sample how many of its cluster come before it."""
+def rank_in_clusters(labels: Ints) -> Ints:
+    """Count for each sample how many of its cluster come before it."""
     by_cluster = np.argsort(labels, kind="stable")
     starts = np.searchsorted(labels[by_cluster], labels[by_cluster])
     rank = np.empty_like(by_cluster)
@@ -100,14 +97,11 @@ def _rank_in_cluster(labels: Ints) -> NDArray[np.intp]:
     return rank
 
 
-def middles(positions: Floats, labels: Ints, n_clusters: int) -> list[list[float] | None]:
-    """Of each cluster its sample nearest to the median, so that it lies in a ring too; none of an empty one."""
-    found: list[list[float] | None] = []
-    for j in range(n_clusters):
+def find_middles(positions: Floats, labels: Ints, n_clusters: int) -> list[list[float] | None]:
+    """Find each cluster's sample nearest to its median, which lies on a ring too; None for an empty cluster."""
+    found: list[list[float] | None] = [None] * n_clusters
+    for j in np.unique(labels):
         members = positions[labels == j]
-        if not len(members):
-            found.append(None)
-            continue
         away = np.sum((members - np.median(members, axis=0)) ** 2, axis=1)
-        found.append([float(value) for value in members[np.argmin(away)]])
+        found[j] = members[np.argmin(away)].astype(float).tolist()
     return found
