@@ -11,8 +11,7 @@ from pathlib import Path
 NAMES = ("quality", "toys", "count", "calibration", "ablation", "coupled", "literal", "cost", "anchors")
 
 
-def parser() -> argparse.ArgumentParser:
-    """What the command line may say."""
+def make_parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(prog="python -m studies", description=__doc__)
     made.add_argument("names", nargs="*", metavar="NAME", help=f"some of {', '.join(NAMES)}; default: all")
     made.add_argument("--data", type=Path, help="folder with the archives of the paper's data sets")
@@ -21,8 +20,8 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main() -> None:
-    """Each study prints its table and writes it."""
-    commands = parser()
+    """Run each study, which prints its table and writes it."""
+    commands = make_parser()
     options = commands.parse_args()
     unknown = sorted(set(options.names) - set(NAMES))
     if unknown:

@@ -1,4 +1,4 @@
-"""What each step of the label-free graph adds, and how much its constants matter."""
+"""Ablation: how much each step of the label-free graph adds, and how much its constants matter."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from afcm import AFCM
 from afcm.graph import sharpening, similarity
 from afcm.graph.prepared import PreparedGraph
 from afcm.metrics import clustering_accuracy
-from studies.common import Problem, show, start_labels, ten, write_csv
+from studies.common import Problem, load_ten, show, start_labels, write_csv
 
 SEEDS = range(3)
 
@@ -23,7 +23,6 @@ class Factor(float):
     """A number whose product with a count is a count."""
 
     def __mul__(self, count: Any) -> int:
-        """Rounded up."""
         return math.ceil(float(self) * count)
 
 
@@ -36,8 +35,8 @@ CONSTANTS: list[tuple[Any, str, tuple[Any, ...]]] = [
 
 
 @contextmanager
-def constant(module: Any, name: str, value: Any) -> Iterator[None]:
-    """Another value for a while."""
+def replace_constant(module: Any, name: str, value: Any) -> Iterator[None]:
+    """Give a constant another value within the block."""
     before = getattr(module, name)
     setattr(module, name, value)
     try:
@@ -46,60 +45,60 @@ def constant(module: Any, name: str, value: Any) -> Iterator[None]:
         setattr(module, name, before)
 
 
-def unsharpened(prepared: PreparedGraph) -> PreparedGraph:
-    """The same samples with the graph as it was before it looked at itself."""
+def undo_sharpening(prepared: PreparedGraph) -> PreparedGraph:
+    """Samples with their graph as it was before it was sharpened."""
     p = prepared
     return PreparedGraph(p.samples, p.nodes, p.points, p.similarity, p.base, p.base)
 
 
 def accuracy(problem: Problem, labels: Callable[[int], Any]) -> float:
-    """Mean over the seeds, in percent."""
+    """Mean accuracy over the seeds, in percent."""
     return float(np.mean([100 * clustering_accuracy(problem.y, labels(seed)) for seed in SEEDS]))
 
 
-def from_start(problem: Problem, prepared: PreparedGraph) -> float:
-    """Without any sweep."""
+def score_start(problem: Problem, prepared: PreparedGraph) -> float:
+    """Accuracy without any sweep."""
     return accuracy(problem, lambda seed: start_labels(prepared, problem.n_clusters, seed))
 
 
-def after_sweeps(problem: Problem, prepared: PreparedGraph) -> float:
-    """AFCM on this graph."""
+def score_fit(problem: Problem, prepared: PreparedGraph) -> float:
+    """Accuracy of AFCM on this graph."""
     c = problem.n_clusters
     return accuracy(problem, lambda seed: AFCM(c, random_state=seed).fit_prepared(prepared).labels_)
 
 
-def steps(problem: Problem) -> dict[str, float]:
-    """From a fixed graph to AFCM as it comes, one step at a time."""
+def score_steps(problem: Problem) -> dict[str, float]:
+    """Accuracy from a fixed graph to AFCM with its defaults, one step at a time."""
     X, c = problem.X, problem.n_clusters
     plain = AFCM(c, kernel="adaptive", n_neighbors=10).prepare(X)
     natural = AFCM(c, kernel="adaptive").prepare(X)
     full = AFCM(c).prepare(X)
     return {
-        "adaptive kernel, k = 10": from_start(problem, plain),
-        "k = 1.5 log2(n/c)": from_start(problem, natural),
-        "agreed weights": from_start(problem, unsharpened(full)),
-        "sharpened": from_start(problem, full),
-        "AFCM's sweeps (the default)": after_sweeps(problem, full),
-        "sweeps on adaptive, k = 10": after_sweeps(problem, plain),
-        "sweeps on agreed weights": after_sweeps(problem, unsharpened(full)),
+        "adaptive kernel, k = 10": score_start(problem, plain),
+        "k = 1.5 log2(n/c)": score_start(problem, natural),
+        "agreed weights": score_start(problem, undo_sharpening(full)),
+        "sharpened": score_start(problem, full),
+        "AFCM's sweeps (the default)": score_fit(problem, full),
+        "sweeps on adaptive, k = 10": score_fit(problem, plain),
+        "sweeps on agreed weights": score_fit(problem, undo_sharpening(full)),
     }
 
 
-def sensitivity(problem: Problem) -> dict[str, float]:
-    """AFCM with one constant changed at a time."""
+def score_constants(problem: Problem) -> dict[str, float]:
+    """Accuracy of AFCM with one constant changed at a time."""
     found = {}
     for module, name, values in CONSTANTS:
         for value in values:
-            with constant(module, name, value):
-                found[f"{name} = {value:g}"] = after_sweeps(problem, AFCM(problem.n_clusters).prepare(problem.X))
+            with replace_constant(module, name, value):
+                found[f"{name} = {value:g}"] = score_fit(problem, AFCM(problem.n_clusters).prepare(problem.X))
     return found
 
 
 def main(data: Path | None, out: Path) -> None:
-    """ACC of each configuration on each set."""
+    """Print and write the accuracy of each configuration on each set."""
     columns = {}
-    for problem in ten(data):
-        columns[problem.name] = steps(problem) | sensitivity(problem)
+    for problem in load_ten(data):
+        columns[problem.name] = score_steps(problem) | score_constants(problem)
         print(f"{problem.name} ", end="", flush=True)
     print()
     configurations = list(next(iter(columns.values())))

@@ -10,7 +10,7 @@ import numpy as np
 from afcm import AFCM
 from afcm.datasets import make_rings, make_spirals
 from afcm.metrics import clustering_accuracy
-from studies.common import Problem, show, ten, write_csv
+from studies.common import Problem, load_ten, show, write_csv
 
 SEEDS, TOY_SEEDS = range(3), range(10)
 KERNEL = "adaptive"
@@ -23,7 +23,7 @@ GRAPHS: dict[str, dict[str, Any]] = {
 TOYS = {"spirals": (make_spirals, 2), "rings": (make_rings, 3)}
 
 
-def accuracy(problem: Problem, options: dict[str, Any]) -> float:
+def score(problem: Problem, options: dict[str, Any]) -> float:
     """Mean ACC in percent over the seeds; no more anchors than different samples."""
     c, most = problem.n_clusters, np.unique(problem.X, axis=0).shape[0]
     given = options.get("n_anchors", "auto")
@@ -33,7 +33,7 @@ def accuracy(problem: Problem, options: dict[str, Any]) -> float:
     return float(np.mean([100 * clustering_accuracy(problem.y, labels) for labels in runs]))
 
 
-def toy(name: str, options: dict[str, Any]) -> float:
+def score_toy(name: str, options: dict[str, Any]) -> float:
     """Worst ACC in percent over the seeds."""
     make, c = TOYS[name]
     found = []
@@ -45,15 +45,17 @@ def toy(name: str, options: dict[str, Any]) -> float:
 
 
 def main(data: Path | None, out: Path) -> None:
-    """A row for each set, their mean, and the worst of each toy."""
+    """Print and write a row for each set, their mean, and the worst of each toy."""
     rows: list[dict[str, Any]] = []
-    for problem in ten(data):
-        rows.append({"data": problem.name} | {name: accuracy(problem, options) for name, options in GRAPHS.items()})
+    for problem in load_ten(data):
+        rows.append({"data": problem.name} | {name: score(problem, options) for name, options in GRAPHS.items()})
         print(f"{problem.name} ", end="", flush=True)
     means = {name: float(np.mean([row[name] for row in rows])) for name in GRAPHS}
     rows.append({"data": "mean of the sets", **means})
     for name in TOYS:
-        rows.append({"data": f"{name}, worst of 10"} | {graph: toy(name, options) for graph, options in GRAPHS.items()})
+        rows.append(
+            {"data": f"{name}, worst of 10"} | {graph: score_toy(name, options) for graph, options in GRAPHS.items()}
+        )
     print()
     show(["ACC", *GRAPHS], [list(row.values()) for row in rows])
     print(f"anchors − neighbours, mean of the sets: {means['anchors'] - means['neighbours']:+.2f}")

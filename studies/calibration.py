@@ -13,7 +13,7 @@ from sklearn.metrics import confusion_matrix, roc_auc_score
 from afcm import AFCM
 from afcm.graph.diffusion import diffused
 from afcm.plots.colors import PALETTE
-from studies.common import Problem, show, ten, write_csv
+from studies.common import Problem, load_ten, show, write_csv
 
 SEEDS = range(3)
 BINS = 15
@@ -25,8 +25,8 @@ MARKERS = (("s", 11), ("D", 4), ("o", 4))
 DRAWN = ("memberships_, λ = 3n", "memberships_, λ = 1000n", CALIBRATED)
 
 
-def matched(y: Any, labels: Any) -> Any:
-    """For each sample whether its cluster is its class, under the best matching of the two."""
+def match_classes(y: Any, labels: Any) -> Any:
+    """Whether each sample's cluster is its class, under the best matching of the two."""
     classes = np.unique(y, return_inverse=True)[1]
     counts = confusion_matrix(classes, labels)
     true, found = linear_sum_assignment(-counts)
@@ -35,7 +35,7 @@ def matched(y: Any, labels: Any) -> Any:
     return class_of[labels] == classes
 
 
-def binned(confidence: Any, right: Any, n_bins: int = BINS) -> tuple[Any, Any, Any]:
+def count_bins(confidence: Any, right: Any, n_bins: int = BINS) -> tuple[Any, Any, Any]:
     """Samples, mean confidence and share of right ones in equal bins of confidence from 0 to 1 (NaN: empty)."""
     places = np.minimum((np.asarray(confidence) * n_bins).astype(int), n_bins - 1)
     counts = np.bincount(places, minlength=n_bins)
@@ -46,13 +46,13 @@ def binned(confidence: Any, right: Any, n_bins: int = BINS) -> tuple[Any, Any, A
 
 def calibration_error(confidence: Any, right: Any, n_bins: int = BINS) -> float:
     """Expected calibration error: |confidence − share of right ones|, averaged over the samples."""
-    counts, claimed, true = binned(confidence, right, n_bins)
+    counts, claimed, true = count_bins(confidence, right, n_bins)
     filled = counts > 0
     return float(np.sum(counts[filled] * np.abs(claimed - true)[filled]) / counts.sum())
 
 
-def variants(problem: Problem, seed: int) -> dict[str, Any]:
-    """Memberships of one fit, as learned and as diffused."""
+def fit_variants(problem: Problem, seed: int) -> dict[str, Any]:
+    """Memberships of one fit by their names, as learned and as diffused."""
     c, n = problem.n_clusters, len(problem.X)
     prepared = AFCM(c).prepare(problem.X)
     found = {}
@@ -67,20 +67,20 @@ def variants(problem: Problem, seed: int) -> dict[str, Any]:
     return found
 
 
-def judged(y: Any, memberships: Any) -> dict[str, Any]:
-    """Figures of a soft partition whose labels are its largest memberships."""
-    right, confidence = matched(y, memberships.argmax(axis=1)), memberships.max(axis=1)
+def judge(y: Any, memberships: Any) -> dict[str, Any]:
+    """Scores of a soft partition whose labels are its largest memberships."""
+    right, confidence = match_classes(y, memberships.argmax(axis=1)), memberships.max(axis=1)
     return {
         "ACC": 100 * float(right.mean()),
         "confidence": 100 * float(confidence.mean()),
         "ECE": 100 * calibration_error(confidence, right),
         "AUC": float(roc_auc_score(right, confidence)) if 0 < right.sum() < right.size else np.nan,
-        "bins": np.array(binned(confidence, right)),
+        "bins": np.array(count_bins(confidence, right)),
     }
 
 
-def curve(found: list[dict[str, Any]]) -> tuple[Any, Any, Any]:
-    """Share of all samples, confidence and share of right ones per bin; every data set weighs the same."""
+def average_bins(found: list[dict[str, Any]]) -> tuple[Any, Any, Any]:
+    """Share of samples, confidence and share of right ones per bin; every data set weighs the same."""
     bins = [row["bins"] for row in found]
     shares = np.array([counts / counts.sum() for counts, _, _ in bins])
     total = shares.sum(axis=0)
@@ -89,8 +89,8 @@ def curve(found: list[dict[str, Any]]) -> tuple[Any, Any, Any]:
         return total / len(bins), *means
 
 
-def curve_rows(curves: dict[str, tuple[Any, Any, Any]]) -> list[dict[str, Any]]:
-    """A row for each bin that holds anything."""
+def list_bins(curves: dict[str, tuple[Any, Any, Any]]) -> list[dict[str, Any]]:
+    """Make a row for each bin that is not empty."""
     return [
         {"memberships": name, "share": share, "confidence": claimed, "right": true}
         for name, bins in curves.items()
@@ -100,12 +100,12 @@ def curve_rows(curves: dict[str, tuple[Any, Any, Any]]) -> list[dict[str, Any]]:
 
 
 def draw(curves: dict[str, tuple[Any, Any, Any]], path: Path) -> None:
-    """Reliability above, where the samples are below."""
+    """Draw the reliability above, and the number of samples below."""
     figure = Figure(figsize=(6.4, 6.4), layout="constrained")
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
     above.plot([0, 1], [0, 1], color="#6b6b6b", linestyle=":", label="what is said is true")
     for (name, (shares, claimed, true)), color, (marker, size) in zip(curves.items(), PALETTE, MARKERS, strict=False):
-        seen = shares > 0.002  # a bin with fewer than two in a thousand samples tells nothing
+        seen = shares > 0.002  # a bin with fewer than two in a thousand samples means nothing
         style = {"marker": marker, "markersize": size, "markerfacecolor": "none" if marker == "s" else color}
         above.plot(claimed[seen], true[seen], color=color, label=name, clip_on=False, **style)
         below.step(np.linspace(0, 1, BINS + 1), [shares[0], *shares], where="pre", color=color)
@@ -118,13 +118,13 @@ def draw(curves: dict[str, tuple[Any, Any, Any]], path: Path) -> None:
 
 
 def main(data: Path | None, out: Path) -> None:
-    """Means over the ten sets, the error on each set, and the curve."""
+    """Print and write means over the ten sets, the error on each set, and the curve."""
     rows: list[dict[str, Any]] = []
-    for problem in ten(data):
+    for problem in load_ten(data):
         for seed in SEEDS:
-            for name, memberships in variants(problem, seed).items():
+            for name, memberships in fit_variants(problem, seed).items():
                 row = {"dataset": problem.name, "seed": seed, "memberships": name}
-                rows.append(row | judged(problem.y, memberships))
+                rows.append(row | judge(problem.y, memberships))
         print(f"{problem.name} ", end="", flush=True)
     print()
     names = dict.fromkeys(row["memberships"] for row in rows)
@@ -142,6 +142,6 @@ def main(data: Path | None, out: Path) -> None:
     print()
     show(["ECE", *sets], errors)
     write_csv(out / "calibration.csv", [{k: v for k, v in row.items() if k != "bins"} for row in rows])
-    curves = {name: curve(groups[name]) for name in DRAWN}
-    write_csv(out / "reliability.csv", curve_rows(curves))
+    curves = {name: average_bins(groups[name]) for name in DRAWN}
+    write_csv(out / "reliability.csv", list_bins(curves))
     draw(curves, out / "reliability.png")

@@ -1,4 +1,4 @@
-"""What the studies share: the data sets, scores in percent, tables on the screen and in files."""
+"""Shared by the studies: data sets, scores in percent, tables on the screen and in files."""
 
 from __future__ import annotations
 
@@ -34,12 +34,11 @@ class Problem(NamedTuple):
 
     @property
     def n_clusters(self) -> int:
-        """Number of classes."""
         return int(np.unique(self.y).size)
 
 
-def ten(folder: Path | None) -> Iterator[Problem]:
-    """The paper's sets, every feature from 0 to 1; one that is not there is said and left out."""
+def load_ten(folder: Path | None) -> Iterator[Problem]:
+    """Load the paper's sets, every feature from 0 to 1; a set that is not there is left out, with a message."""
     for name in TEN:
         try:
             found = load_dataset(name, folder=folder, scale="minmax", download=False)
@@ -49,24 +48,24 @@ def ten(folder: Path | None) -> Iterator[Problem]:
         yield Problem(name, np.ascontiguousarray(found.X, dtype=float), found.y)
 
 
-def standardised(X: Any) -> Any:
-    """Every feature with mean 0 and variance 1; a constant one becomes 0."""
+def standardize(X: Any) -> Any:
+    """Give every feature mean 0 and variance 1; a constant one becomes 0."""
     spread = X.std(axis=0)
     return (X - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
 
 
-SCALINGS = {"min-max": scale_to_unit, "raw": np.asarray, "standardised": standardised}
+SCALINGS = {"min-max": scale_to_unit, "raw": np.asarray, "standardised": standardize}
 
 
-def side() -> Iterator[Problem]:
-    """Scikit-learn's own sets in three scalings."""
+def load_side() -> Iterator[Problem]:
+    """Load scikit-learn's own sets in three scalings."""
     for name, load in SIDE.items():
         X, y = load(return_X_y=True)
         for scaling, scaled in SCALINGS.items():
             yield Problem(f"{name} {scaling}", scaled(X), y)
 
 
-def scores(y: Any, labels: Any) -> dict[str, float]:
+def score(y: Any, labels: Any) -> dict[str, float]:
     """All metrics in percent."""
     return {name: 100 * metric(y, labels) for name, metric in METRICS.items()}
 
@@ -78,20 +77,20 @@ def start_labels(prepared: PreparedGraph, n_clusters: int, seed: int) -> Any:
 
 
 def write_csv(path: Path, rows: Sequence[dict[str, Any]]) -> None:
-    """A file with a line per row, numbers to four digits after the point."""
+    """Write a line per row, numbers to four digits after the point."""
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
         writer.writeheader()
-        writer.writerows({key: plain(value) for key, value in row.items()} for row in rows)
+        writer.writerows({key: format_value(value) for key, value in row.items()} for row in rows)
 
 
-def plain(value: Any) -> Any:
-    """A number as text that does not change with the last bits."""
+def format_value(value: Any) -> Any:
+    """Round a number, so that the text does not change with its last bits."""
     return f"{value:.4f}" if isinstance(value, float | np.floating) else value
 
 
 def show(columns: Sequence[str], rows: Iterable[Sequence[Any]], digits: int = 1) -> None:
-    """A table on the screen; the first column is to the left."""
+    """Print a table; the first column is aligned to the left."""
     cells = [list(columns)] + [[f"{v:.{digits}f}" if isinstance(v, float) else str(v) for v in row] for row in rows]
     widths = [max(len(row[i]) for row in cells) for i in range(len(columns))]
     for row in cells:

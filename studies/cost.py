@@ -1,4 +1,4 @@
-"""What it costs to choose nothing: whole fits at n = 30,000 against a fit with given settings. Read ratios."""
+"""The cost of choosing nothing: whole fits at n = 30,000 against a fit with given settings. Read ratios."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ N_SAMPLES, ROUNDS = 30_000, 3
 GIVEN = "given: local, k = 10"
 
 
-def problems() -> dict[str, tuple[Any, Any, int]]:
-    """Clear blobs, touching blobs, moons."""
+def make_problems() -> dict[str, tuple[Any, Any, int]]:
     return {
         "blobs d=16 c=10": (*make_blobs(N_SAMPLES, 16, centers=10, random_state=0), 10),
         "blobs d=16 c=10, spread 4": (*make_blobs(N_SAMPLES, 16, centers=10, cluster_std=4.0, random_state=0), 10),
@@ -27,8 +26,8 @@ def problems() -> dict[str, tuple[Any, Any, int]]:
     }
 
 
-def models(n_clusters: int) -> dict[str, AFCM]:
-    """With everything given, with the number of clusters given, with nothing given."""
+def make_models(n_clusters: int) -> dict[str, AFCM]:
+    """Make AFCM with all settings given, with the number of clusters given, and with nothing given."""
     return {
         GIVEN: AFCM(n_clusters, kernel="local", n_neighbors=10, random_state=0),
         "AFCM(c)": AFCM(n_clusters, random_state=0),
@@ -36,7 +35,7 @@ def models(n_clusters: int) -> dict[str, AFCM]:
     }
 
 
-def best_seconds(tasks: dict[str, Callable[[], Any]], rounds: int = ROUNDS) -> dict[str, tuple[float, float]]:
+def measure_seconds(tasks: dict[str, Callable[[], Any]], rounds: int = ROUNDS) -> dict[str, tuple[float, float]]:
     """Wall and processor seconds, the least of some rounds, in turns, so that a busy spell hits all."""
     spent: dict[str, list[tuple[float, float]]] = {name: [] for name in tasks}
     for _ in range(rounds):
@@ -48,14 +47,14 @@ def best_seconds(tasks: dict[str, Callable[[], Any]], rounds: int = ROUNDS) -> d
 
 
 def main(data: Path | None, out: Path) -> None:
-    """Seconds, ratios to the given settings, and whether the answer is right; processor time counts all threads."""
+    """Print and write seconds, ratios to the given settings, and ARI; processor time counts all threads."""
     del data
-    for model in models(3).values():  # load and start everything
+    for model in make_models(3).values():  # load and start everything
         model.fit(make_blobs(1000, 16, centers=3, random_state=0)[0])
     rows: list[dict[str, Any]] = []
-    for name, (X, y, n_clusters) in problems().items():
-        fits = models(n_clusters)
-        seconds = best_seconds({key: partial(model.fit, X) for key, model in fits.items()})
+    for name, (X, y, n_clusters) in make_problems().items():
+        fits = make_models(n_clusters)
+        seconds = measure_seconds({key: partial(model.fit, X) for key, model in fits.items()})
         for key, model in fits.items():
             wall, cpu = seconds[key]
             row = {"data": name, "model": key, "seconds": wall, "ratio": wall / seconds[GIVEN][0]}

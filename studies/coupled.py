@@ -16,8 +16,8 @@ from afcm import AFCM
 from afcm.equations import paper
 from afcm.fitting.loop import run
 from afcm.models.embedded import EmbeddedProblem, EmbeddedState
-from studies.calibration import judged
-from studies.common import Problem, show, ten, write_csv
+from studies.calibration import judge
+from studies.common import Problem, load_ten, show, write_csv
 
 SEEDS = range(2)
 RATIOS = (0.1, 1.0, 10.0, 100.0, 1000.0)
@@ -34,7 +34,7 @@ class CoupledProblem(EmbeddedProblem):
         return super().embedding_step(replace(state, precision=1.0))
 
     def from_embedding(self, memberships: Any, eigen: Any) -> EmbeddedState:
-        """op5, then γ with the graph's part in it, then op3."""
+        """Update the centers, then γ with the graph's part in it, then the memberships."""
         embedding = self.embedding(eigen.vectors)
         n_dims = embedding.shape[1]
         centers = paper.centers(embedding, memberships, self.masses)
@@ -48,32 +48,31 @@ class CoupledProblem(EmbeddedProblem):
         return EmbeddedState(new, precision, centers, eigen.vectors, eigen.graph_image, value)
 
 
-def coupled(prepared: Any, n_clusters: int, ratio: float, seed: int) -> Any:
-    """Memberships of all samples."""
+def fit_coupled(prepared: Any, n_clusters: int, ratio: float, seed: int) -> Any:
     problem = CoupledProblem(prepared.graph.operator, prepared.graph.masses, ratio, None, prepared.dense)
     eigen, memberships = prepared.spectral_start(n_clusters, np.random.RandomState(seed))
     found = run(problem, problem.from_embedding(memberships, eigen), max_iter=100, tol=1e-4)
     return found.state.memberships[prepared.nodes.inverse]
 
 
-def measured(problem: Problem) -> list[dict[str, Any]]:
-    """AFCM as it comes, then each ratio."""
+def measure(problem: Problem) -> list[dict[str, Any]]:
+    """Score AFCM with its defaults, then each ratio."""
     c = problem.n_clusters
     prepared = AFCM(c).prepare(problem.X)
     rows = []
     for seed in SEEDS:
         found = {"AFCM": AFCM(c, random_state=seed).fit_prepared(prepared).memberships_}
-        found |= {f"ρ = {ratio:g}": coupled(prepared, c, ratio, seed) for ratio in RATIOS}
+        found |= {f"ρ = {ratio:g}": fit_coupled(prepared, c, ratio, seed) for ratio in RATIOS}
         for name, memberships in found.items():
             row = {"dataset": problem.name, "seed": seed, "objective": name}
-            row |= {key: value for key, value in judged(problem.y, memberships).items() if key != "bins"}
+            row |= {key: value for key, value in judge(problem.y, memberships).items() if key != "bins"}
             rows.append(row | {"merged": bool(np.abs(memberships - 1 / c).max() < MERGED)})
     return rows
 
 
 def main(data: Path | None, out: Path) -> None:
-    """Means over the sets."""
-    rows = [row for problem in ten(data) for row in measured(problem)]
+    """Print and write means over the sets."""
+    rows = [row for problem in load_ten(data) for row in measure(problem)]
     names = dict.fromkeys(row["objective"] for row in rows)
     figures = ("ACC", "confidence", "ECE", "merged")
     lines = [

@@ -1,4 +1,4 @@
-"""Samples from a seed: toys of all shapes, separable blobs, and data without clusters."""
+"""Functions that draw samples from a seed: toys of all shapes, separable blobs, and data without clusters."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Draw = Callable[[int], tuple[Any, Any]]
 DIMENSIONS = (2, 3, 5, 10, 20, 50)
 
 
-def spread_centers(n_clusters: int, n_features: int, gap: float, random: np.random.RandomState) -> Any:
+def draw_centers(n_clusters: int, n_features: int, gap: float, random: np.random.RandomState) -> Any:
     """Gaussian centres, scaled so that the two nearest are ``gap`` apart (clusters have σ = 1)."""
     centers = random.standard_normal((n_clusters, n_features))
     apart = np.linalg.norm(centers[:, None] - centers, axis=2)
@@ -22,22 +22,21 @@ def spread_centers(n_clusters: int, n_features: int, gap: float, random: np.rand
 
 
 def gaussians(n_samples: int, n_clusters: int, n_features: int, gap: float) -> Draw:
-    """Round blobs."""
 
     def draw(seed: int) -> tuple[Any, Any]:
         random = np.random.RandomState(seed)  # one stream: with the seed again the noise would repeat the centres
-        return make_blobs(n_samples, centers=spread_centers(n_clusters, n_features, gap, random), random_state=random)
+        return make_blobs(n_samples, centers=draw_centers(n_clusters, n_features, gap, random), random_state=random)
 
     return draw
 
 
-def stretched(seed: int) -> tuple[Any, Any]:
+def draw_stretched(seed: int) -> tuple[Any, Any]:
     """Three blobs under a linear map."""
     X, y = make_blobs(600, centers=[[0, 0], [6, 0], [0, 6]], random_state=seed)
     return X @ np.array([[1, 0.8], [0, 0.5]]), y
 
 
-def slanted(seed: int) -> tuple[Any, Any]:
+def draw_slanted(seed: int) -> tuple[Any, Any]:
     """The anisotropic blobs of scikit-learn's gallery, whatever the seed."""
     del seed
     X, y = make_blobs(500, centers=3, random_state=170)
@@ -45,7 +44,6 @@ def slanted(seed: int) -> tuple[Any, Any]:
 
 
 def moons(noise: float, n_samples: int) -> Draw:
-    """Two half circles."""
     return lambda seed: make_moons(n_samples, noise=noise, random_state=seed)
 
 
@@ -75,8 +73,8 @@ SHAPES: dict[str, Draw] = {
     "moons 0.08 n=1000": moons(0.08, 1000),
     "circles n=500": circles(500),
     "circles n=1000": circles(1000),
-    "anisotropic": stretched,
-    "anisotropic (gallery)": slanted,
+    "anisotropic": draw_stretched,
+    "anisotropic (gallery)": draw_slanted,
     "variances 1/4/0.25": unequal([200] * 3, [[-8, -2], [0, 0], [8, 6]], [1.0, 2.0, 0.5]),
     "sizes 500/50/20": unequal([500, 50, 20], [[0, 0], [8, 0], [0, 8]]),
 }
@@ -88,11 +86,11 @@ ROUND: dict[str, Draw] = {
 }
 
 
-def random_blobs(seed: int) -> tuple[Any, Any]:
+def draw_blobs(seed: int) -> tuple[Any, Any]:
     """2 to 12 blobs of 30 to 119 samples in 2 to 50 dimensions, the two nearest 6 to 9 σ apart."""
     random = np.random.RandomState(seed)
     n_clusters, n_features, gap = random.randint(2, 13), random.choice(DIMENSIONS), random.uniform(6, 9)
-    centers = spread_centers(n_clusters, n_features, gap, random)
+    centers = draw_centers(n_clusters, n_features, gap, random)
     sizes = random.randint(30, 120, size=n_clusters)
     return make_blobs([int(size) for size in sizes], centers=centers, random_state=random)
 

@@ -15,7 +15,7 @@ from afcm import AFCM
 from afcm.baselines import SpectralBaseline
 from afcm.experiments.printed import printed_score
 from afcm.plots.colors import PALETTE
-from studies.common import METRICS, Problem, scores, show, side, ten, write_csv
+from studies.common import METRICS, Problem, load_side, load_ten, score, show, write_csv
 
 SEEDS = range(5)
 FIXED = [(kernel, k) for kernel in ("local", "adaptive") for k in (5, 10)]
@@ -26,13 +26,13 @@ ALLOWED = 5.0
 Labels = Callable[[int], Any]
 
 
-def ours(problem: Problem) -> Labels:
-    """AFCM as it comes."""
+def fit_afcm(problem: Problem) -> Labels:
+    """AFCM with its defaults."""
     prepared = AFCM(problem.n_clusters).prepare(problem.X)
     return lambda seed: AFCM(problem.n_clusters, random_state=seed).fit_prepared(prepared).labels_
 
 
-def fixed(problem: Problem, kernel: str, k: int) -> Labels:
+def fit_spectral(problem: Problem, kernel: str, k: int) -> Labels:
     """Spectral clustering with unit-length rows on a graph that is the same for all sets."""
     c = problem.n_clusters
     prepared = AFCM(c, kernel=kernel, n_neighbors=k).prepare(problem.X)
@@ -41,10 +41,10 @@ def fixed(problem: Problem, kernel: str, k: int) -> Labels:
 
 def graph_methods(problem: Problem) -> dict[str, Labels]:
     """AFCM and the fixed graphs."""
-    return {"AFCM": ours(problem)} | {f"{kernel} k={k}": fixed(problem, kernel, k) for kernel, k in FIXED}
+    return {"AFCM": fit_afcm(problem)} | {f"{kernel} k={k}": fit_spectral(problem, kernel, k) for kernel, k in FIXED}
 
 
-def rivals(problem: Problem) -> dict[str, Labels]:
+def rival_methods(problem: Problem) -> dict[str, Labels]:
     """Scikit-learn's, with its defaults but for ten restarts of k-means."""
     X, c = problem.X, problem.n_clusters
     return {
@@ -58,11 +58,11 @@ def rivals(problem: Problem) -> dict[str, Labels]:
     }
 
 
-def measured(problem: Problem, methods: dict[str, Labels]) -> list[dict[str, Any]]:
+def measure(problem: Problem, methods: dict[str, Labels]) -> list[dict[str, Any]]:
     """Mean and standard deviation over the seeds, a row for each method and metric."""
     rows = []
     for method, labels in methods.items():
-        runs = [scores(problem.y, labels(seed)) for seed in SEEDS]
+        runs = [score(problem.y, labels(seed)) for seed in SEEDS]
         for metric in METRICS:
             values = [run[metric] for run in runs]
             row = {"dataset": problem.name, "method": method, "metric": metric}
@@ -70,17 +70,17 @@ def measured(problem: Problem, methods: dict[str, Labels]) -> list[dict[str, Any
     return rows
 
 
-def oracle(problem: Problem) -> list[dict[str, Any]]:
-    """The paper's AFCM: k and λ chosen with the labels."""
+def read_oracle(problem: Problem) -> list[dict[str, Any]]:
+    """Read the paper's scores of AFCM, with k and λ chosen by the labels."""
     rows = []
     for metric in METRICS:
-        score = printed_score("results", problem.name, "AFCM", metric)
+        printed = printed_score("results", problem.name, "AFCM", metric)
         row = {"dataset": problem.name, "method": ORACLE, "metric": metric}
-        rows.append(row | {"mean": score.mean, "std": score.std})
+        rows.append(row | {"mean": printed.mean, "std": printed.std})
     return rows
 
 
-def by_method(rows: Iterable[dict[str, Any]], metric: str) -> dict[str, dict[str, float]]:
+def group_by_method(rows: Iterable[dict[str, Any]], metric: str) -> dict[str, dict[str, float]]:
     """Method → data set → mean of a metric."""
     table: dict[str, dict[str, float]] = {}
     for row in rows:
@@ -90,8 +90,8 @@ def by_method(rows: Iterable[dict[str, Any]], metric: str) -> dict[str, dict[str
 
 
 def show_metric(rows: list[dict[str, Any]], metric: str) -> None:
-    """Data sets down, methods across, the mean below."""
-    table = by_method(rows, metric)
+    """Print data sets down, methods across, the mean below."""
+    table = group_by_method(rows, metric)
     names = list(next(iter(table.values())))
     lines = [[name, *(column[name] for column in table.values())] for name in names]
     means = ["mean", *(float(np.mean(list(column.values()))) for column in table.values())]
@@ -100,8 +100,8 @@ def show_metric(rows: list[dict[str, Any]], metric: str) -> None:
 
 
 def show_margins(rows: list[dict[str, Any]]) -> None:
-    """How far AFCM is above what is allowed, and above the best fixed graph."""
-    table = by_method(rows, "ACC")
+    """Print how far AFCM is above the allowed minimum, and the best fixed graph."""
+    table = group_by_method(rows, "ACC")
     margins = {name: value - (table[ORACLE][name] - ALLOWED) for name, value in table["AFCM"].items()}
     deviations = {row["dataset"]: row["std"] for row in rows if (row["method"], row["metric"]) == ("AFCM", "ACC")}
     print()
@@ -112,8 +112,8 @@ def show_margins(rows: list[dict[str, Any]]) -> None:
 
 
 def draw(rows: list[dict[str, Any]], path: Path) -> None:
-    """ACC on each set: AFCM, the paper's oracle, the range of the fixed graphs, k-means."""
-    table = by_method(rows, "ACC")
+    """Draw the accuracy on each set: AFCM, the paper's oracle, the range of the fixed graphs, k-means."""
+    table = group_by_method(rows, "ACC")
     names = list(table["AFCM"])
     places = np.arange(len(names))
     axes = Figure(figsize=(7.5, 4.2), layout="constrained").subplots()
@@ -131,16 +131,16 @@ def draw(rows: list[dict[str, Any]], path: Path) -> None:
 
 
 def main(data: Path | None, out: Path) -> None:
-    """The paper's ten sets, then scikit-learn's."""
+    """Score the paper's ten sets, then scikit-learn's."""
     rows: list[dict[str, Any]] = []
-    for problem in ten(data):
-        rows += measured(problem, graph_methods(problem) | rivals(problem)) + oracle(problem)
+    for problem in load_ten(data):
+        rows += measure(problem, graph_methods(problem) | rival_methods(problem)) + read_oracle(problem)
         print(f"{problem.name} ", end="", flush=True)
     for metric in METRICS:
         show_metric(rows, metric)
     show_margins(rows)
     write_csv(out / "quality.csv", rows)
     draw(rows, out / "quality.png")
-    sides = [row for problem in side() for row in measured(problem, graph_methods(problem))]
+    sides = [row for problem in load_side() for row in measure(problem, graph_methods(problem))]
     show_metric(sides, "ACC")
     write_csv(out / "quality_side.csv", sides)

@@ -1,4 +1,4 @@
-"""Clusters that anybody can see: are they found?"""
+"""Toys whose clusters anybody can see: how well AFCM finds them."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from studies.draws import HARD, OVERLAPPING, ROUND, SHAPES, Draw
 SEEDS = range(10)
 
 
-def agreement(draw: Draw, seed: int) -> tuple[float, float]:
-    """ARI of AFCM as it comes, and of AFCM on a fixed graph."""
+def score_toy(draw: Draw, seed: int) -> tuple[float, float]:
+    """ARI of AFCM with its defaults, and of AFCM on a fixed graph."""
     X, y = draw(seed)
     c = int(np.unique(y).size)
     models = AFCM(c, random_state=seed), AFCM(c, kernel="local", n_neighbors=10, random_state=seed)
@@ -24,11 +24,11 @@ def agreement(draw: Draw, seed: int) -> tuple[float, float]:
 
 
 def main(data: Path | None, out: Path) -> None:
-    """A row for each toy: mean and worst ARI over the seeds."""
+    """Print and write a row for each toy: mean and worst ARI over the seeds."""
     del data
     rows: list[dict[str, Any]] = []
     for name, draw in (SHAPES | ROUND | HARD).items():
-        default, local = np.array([agreement(draw, seed) for seed in SEEDS]).T
+        default, local = np.array([score_toy(draw, seed) for seed in SEEDS]).T
         row = {"toy": name, "separable": name not in OVERLAPPING, "mean": default.mean(), "worst": default.min()}
         rows.append(row | {"local_10_mean": local.mean(), "local_10_worst": local.min()})
     show(["ARI", "separable", "mean", "worst", "local k=10", "worst"], [list(row.values()) for row in rows], 3)

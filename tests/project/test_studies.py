@@ -7,9 +7,9 @@ import csv
 import numpy as np
 import pytest
 from studies import ablation, calibration, common, count, coupled, draws
-from studies.__main__ import NAMES, parser
-from studies.cost import best_seconds
-from studies.quality import by_method, measured
+from studies.__main__ import NAMES, make_parser
+from studies.cost import measure_seconds
+from studies.quality import group_by_method, measure
 
 from afcm import AFCM
 from afcm.datasets import load_dataset
@@ -31,7 +31,7 @@ def test_honest_confidence_has_no_calibration_error():
 
 
 def test_bins_hold_every_sample_once():
-    counts, claimed, right = calibration.binned([0.0, 0.5, 0.52, 1.0], [False, True, False, True], 10)
+    counts, claimed, right = calibration.count_bins([0.0, 0.5, 0.52, 1.0], [False, True, False, True], 10)
     assert counts.tolist() == [1, 0, 0, 0, 0, 2, 0, 0, 0, 1]
     assert (claimed[5], right[5]) == (pytest.approx(0.51), 0.5)
     assert np.isnan(claimed[1])
@@ -39,14 +39,14 @@ def test_bins_hold_every_sample_once():
 
 def test_matching_does_not_mind_the_names_of_the_clusters():
     y, labels = np.array(["b", "b", "a", "a", "c"]), np.array([0, 0, 2, 0, 1])
-    assert calibration.matched(y, labels).tolist() == [True, True, True, False, True]
+    assert calibration.match_classes(y, labels).tolist() == [True, True, True, False, True]
 
 
 def test_figures_of_a_partition_and_its_curve(iris):
     sure = np.eye(3)[iris.y] * 0.9 + 0.1 / 3
-    found = calibration.judged(iris.y, sure)
+    found = calibration.judge(iris.y, sure)
     assert (found["ACC"], found["ECE"]) == (100, pytest.approx(100 * (1 - sure.max())))
-    shares, claimed, right = calibration.curve([found, found])
+    shares, claimed, right = calibration.average_bins([found, found])
     place = np.flatnonzero(shares)
     assert (shares[place], claimed[place], right[place]) == (1, pytest.approx(sure.max()), 1)
 
@@ -62,7 +62,7 @@ def test_a_toy_is_the_same_for_the_same_seed(name):
 
 @pytest.mark.parametrize("seed", range(20))
 def test_random_blobs_are_what_the_study_says(seed):
-    X, y = draws.random_blobs(seed)
+    X, y = draws.draw_blobs(seed)
     sizes = np.bincount(y)
     assert 2 <= sizes.size <= 12
     assert 30 <= sizes.min() <= sizes.max() < 120
@@ -71,7 +71,7 @@ def test_random_blobs_are_what_the_study_says(seed):
 
 def test_centres_are_spread_to_the_gap_and_noise_does_not_repeat_them():
     random = np.random.RandomState(0)
-    centers = draws.spread_centers(5, 50, 6.0, random)
+    centers = draws.draw_centers(5, 50, 6.0, random)
     apart = np.linalg.norm(centers[:, None] - centers, axis=2)
     assert apart[apart > 0].min() == pytest.approx(6)
     X, y = draws.gaussians(300, 5, 50, 6.0)(0)
@@ -85,14 +85,14 @@ def test_nulls_have_one_class():
 
 
 def test_counting_over_seeds():
-    row = count.summary("blobs", "blobs", draws.random_blobs, range(1000, 1002))
+    row = count.summarize("blobs", "blobs", draws.draw_blobs, range(1000, 1002))
     assert (row["draws"], row["right"], row["within_1"]) == (2, 1.0, 1.0)
-    assert count.pooled([row, row | {"right": 0.0}]) == [["all blobs", 4, 0.5, 1.0]]
+    assert count.pool([row, row | {"right": 0.0}]) == [["all blobs", 4, 0.5, 1.0]]
 
 
 def test_a_constant_is_put_back():
     before = sharpening.SHARPNESS
-    with ablation.constant(sharpening, "SHARPNESS", 2 * before):
+    with ablation.replace_constant(sharpening, "SHARPNESS", 2 * before):
         assert 2 * before == sharpening.SHARPNESS
     assert before == sharpening.SHARPNESS
     assert ablation.Factor(1.5) * 3 == 5
@@ -100,10 +100,10 @@ def test_a_constant_is_put_back():
 
 def test_the_graph_before_sharpening(iris):
     prepared = AFCM(3).prepare(iris.X)
-    plain = ablation.unsharpened(prepared)
+    plain = ablation.undo_sharpening(prepared)
     assert plain.graph is prepared.base
     assert prepared.graph is not prepared.base
-    assert ablation.from_start(iris, plain) > 90
+    assert ablation.score_start(iris, plain) > 90
 
 
 def test_coupled_objective_falls_and_is_bounded(iris):
@@ -119,8 +119,8 @@ def test_coupled_objective_falls_and_is_bounded(iris):
 
 
 def test_measuring_and_tables(iris, tmp_path, capsys):
-    rows = measured(iris, {"truth": lambda seed: iris.y, "nothing": lambda seed: np.zeros(150, dtype=int)})
-    assert by_method(rows, "ACC")["truth"] == {"iris": 100}
+    rows = measure(iris, {"truth": lambda seed: iris.y, "nothing": lambda seed: np.zeros(150, dtype=int)})
+    assert group_by_method(rows, "ACC")["truth"] == {"iris": 100}
     common.write_csv(tmp_path / "table.csv", rows)
     with (tmp_path / "table.csv").open(encoding="utf-8") as file:
         assert next(csv.DictReader(file))["mean"] == "100.0000"
@@ -131,24 +131,24 @@ def test_measuring_and_tables(iris, tmp_path, capsys):
 def test_a_missing_data_set_is_left_out(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("AFCM_DATA", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert [problem.name for problem in common.ten(tmp_path)] == ["iris"]
+    assert [problem.name for problem in common.load_ten(tmp_path)] == ["iris"]
     assert capsys.readouterr().out.count("left out") == 9
 
 
 def test_scalings():
     X = np.array([[1.0, 5.0], [3.0, 5.0]])
-    assert common.standardised(X).tolist() == [[-1, 0], [1, 0]]
-    assert len(list(common.side())) == 12
+    assert common.standardize(X).tolist() == [[-1, 0], [1, 0]]
+    assert len(list(common.load_side())) == 12
 
 
 def test_seconds_of_tasks_in_turns():
     order = []
-    found = best_seconds({"a": lambda: order.append("a"), "b": lambda: order.append("b")}, rounds=2)
+    found = measure_seconds({"a": lambda: order.append("a"), "b": lambda: order.append("b")}, rounds=2)
     assert order == ["a", "b", "a", "b"]
     assert all(wall >= 0 and cpu >= 0 for wall, cpu in found.values())
 
 
 def test_command_line():
-    options = parser().parse_args(["toys", "--out", "elsewhere"])
+    options = make_parser().parse_args(["toys", "--out", "elsewhere"])
     assert (options.names, str(options.out)) == (["toys"], "elsewhere")
     assert set(NAMES) >= {"quality", "toys", "count", "calibration", "ablation", "cost"}
