@@ -11,7 +11,7 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import confusion_matrix, roc_auc_score
 
 from afcm import AFCM
-from afcm.graph.diffusion import diffused
+from afcm.graph.diffusion import diffuse
 from afcm.plots.colors import PALETTE
 from studies.common import Problem, load_ten, show, write_csv
 
@@ -63,7 +63,7 @@ def fit_variants(problem: Problem, seed: int) -> dict[str, Any]:
             found[CALIBRATED] = model.calibrated_memberships()
             nodes = model.memberships_[prepared.nodes.rows]
             for restart in RESTARTS:
-                found[f"walk, restart {restart:g}"] = diffused(prepared.base, nodes, restart)[prepared.nodes.inverse]
+                found[f"walk, restart {restart:g}"] = diffuse(prepared.base, nodes, restart)[prepared.nodes.inverse]
     return found
 
 

@@ -7,7 +7,7 @@ from sklearn.datasets import load_digits, make_blobs, make_moons
 
 from afcm import AFCM, FCM, EntropyFCM, PlainAFCM, arrays
 from afcm.datasets import make_rings
-from afcm.graph.affinity import normalised
+from afcm.graph.affinity import normalize_graph
 from afcm.metrics import adjusted_rand
 from afcm.neighbors.search import find_neighbors
 
@@ -202,7 +202,7 @@ def test_sparse_tensors_do_what_scipy_does():
     block = rng.standard_normal((30, 4))
     np.testing.assert_allclose(tensor @ torch.as_tensor(block), matrix @ block)
     np.testing.assert_allclose(tensor.toarray(), dense)
-    host, device = normalised(matrix), normalised(tensor)
+    host, device = normalize_graph(matrix), normalize_graph(tensor)
     np.testing.assert_allclose(device.affinity.toarray(), host.affinity.toarray())
     assert device.components[0] == host.components[0]
     np.testing.assert_array_equal(device.components[1], host.components[1])

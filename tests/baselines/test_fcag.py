@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
 from afcm.baselines import FCAG
-from afcm.graph.anchors.learning import METHODS, anchors, bisection
+from afcm.graph.anchors.learning import METHODS, bisect, bkhk_anchors
 from afcm.graph.anchors.weights import anchor_weights
 from afcm.metrics import clustering_accuracy
 from tests.baselines.data import blobs, iris, never_rises
@@ -48,8 +48,8 @@ def test_anchor_weights_are_row_stochastic_even_with_equal_anchors(seed, m, k):
 @given(seeds, st.integers(2, 40))
 def test_a_balanced_bisection_cuts_where_told(seed, n):
     points = np.random.default_rng(seed).integers(3, size=(n, 2)).astype(float)  # with duplicates
-    assert bisection(points, n // 2, np.random.RandomState(0)).sum() == n // 2
-    free = bisection(points, None, np.random.RandomState(0))
+    assert bisect(points, n // 2, np.random.RandomState(0)).sum() == n // 2
+    free = bisect(points, None, np.random.RandomState(0))
     assert 0 < free.sum() < n
 
 
@@ -66,7 +66,7 @@ def test_balanced_anchors_stand_for_equally_many_samples():
     """One level above the last the parts are equal: two anchors for n/(m/2) samples each, whatever the density."""
     rng = np.random.default_rng(0)
     points = np.concatenate([rng.standard_normal((900, 1)) * 1e-3, rng.uniform(5, 6, (100, 1))])
-    found = anchors(points, 64, np.random.RandomState(0))
+    found = bkhk_anchors(points, 64, np.random.RandomState(0))
     assert abs(int((found < 2).sum()) - 0.9 * 64) <= 2
 
 

@@ -87,7 +87,7 @@ def test_eigenvectors_that_are_not_ready_are_warned_of(monkeypatch):
     exact = SpectralBaseline(3, n_neighbors=10, random_state=0).fit(X).eigenvalues_
     for name in ("DENSE_LIMIT", "DENSE_PER_VECTOR", "DENSE_MOST"):
         monkeypatch.setattr(eigensolver, name, 0)
-    monkeypatch.setattr(prepared, "leading", partial(prepared.leading, max_steps=1))
+    monkeypatch.setattr(prepared, "solve_leading", partial(prepared.solve_leading, max_steps=1))
     with pytest.warns(NotConvergedWarning, match=r"stopped with a relative residual of 0\.\d+; use more n_neighbors"):
         hurried = SpectralBaseline(3, n_neighbors=10, random_state=0).fit(X)
     assert (hurried.eigenvalues_ >= exact - 1e-9).all()

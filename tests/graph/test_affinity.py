@@ -10,17 +10,17 @@ from hypothesis import strategies as st
 
 from afcm.graph import duplicates, kernels
 from afcm.graph.affinity import (
-    agreed,
-    directed,
+    fill_empty_rows,
     neighbor_graph,
+    neighbor_matrix,
     neighbor_weights,
-    normalised,
+    normalize_graph,
     normalized_cut,
-    symmetrised,
-    without_empty_rows,
+    symmetrize,
+    symmetrize_by_agreement,
 )
-from afcm.graph.duplicates import distinct, row_keys
-from afcm.graph.kernels import KERNELS, Lists, adaptive, binary, gaussian, local, neighbor_lists
+from afcm.graph.duplicates import merge_duplicates, row_keys
+from afcm.graph.kernels import KERNELS, NeighborLists, adaptive, binary, gaussian, local, neighbor_lists
 from afcm.linalg.ratios import inverse_sqrt, ratio
 from afcm.neighbors.search import Neighbors, find_neighbors
 from tests.equations.test_paper import Foreign
@@ -30,8 +30,8 @@ from tests.strategies import affinities, quick
 def build(points, k, kernel, bandwidth=2.0, masses=None):
     found = find_neighbors(points, min(k + 1, len(points) - 1))
     lists = neighbor_lists(found, k, bandwidth)
-    weights = directed(KERNELS[kernel](lists), found.indices, len(points))
-    return normalised(symmetrised(weights), masses), weights
+    weights = neighbor_matrix(KERNELS[kernel](lists), found.indices, len(points))
+    return normalize_graph(symmetrize(weights), masses), weights
 
 
 @quick
@@ -91,8 +91,8 @@ def test_a_mass_of_two_is_a_node_twice(case, seed):
     weights, rng = case
     masses = rng.integers(1, 4, size=len(weights)).astype(float)
     copies = np.repeat(np.arange(len(weights)), masses.astype(int))
-    folded = normalised(sp.csr_array(weights), masses)
-    whole = normalised(sp.csr_array(weights[np.ix_(copies, copies)]))
+    folded = normalize_graph(sp.csr_array(weights), masses)
+    whole = normalize_graph(sp.csr_array(weights[np.ix_(copies, copies)]))
     vectors = rng.standard_normal((len(weights), 2))
     spread = (vectors / np.sqrt(masses)[:, None])[copies]
     np.testing.assert_allclose(
@@ -104,7 +104,7 @@ def test_a_mass_of_two_is_a_node_twice(case, seed):
 def test_isolated_nodes_get_an_empty_row_and_no_component():
     weights = np.zeros((5, 5))
     weights[0, 1] = weights[1, 0] = weights[3, 4] = weights[4, 3] = 1.0
-    built = normalised(sp.csr_array(weights))
+    built = normalize_graph(sp.csr_array(weights))
     assert np.isfinite(built.affinity.toarray()).all()
     count, labels = built.components
     assert count == 2
@@ -117,7 +117,7 @@ def test_normalized_cut_is_the_definition(case):
     weights, rng = case
     n_clusters = 3
     labels = rng.integers(0, n_clusters, size=len(weights))
-    built = normalised(sp.csr_array(weights))
+    built = normalize_graph(sp.csr_array(weights))
     expected = 0.0
     for j in range(n_clusters):
         inside = labels == j
@@ -133,7 +133,7 @@ def test_distinct_rows_reproduce_the_table(seed, dtype, sparse):
     points = rng.integers(-1, 2, size=(30, 3)).astype(dtype)
     points[0] = -0.0
     points[1] = 0.0
-    found = distinct(sp.csr_array(points) if sparse else points)
+    found = merge_duplicates(sp.csr_array(points) if sparse else points)
     expected = np.unique(points + 0.0, axis=0)
     assert len(found.rows) == len(expected)
     np.testing.assert_array_equal(points[found.rows][found.inverse], points)
@@ -146,8 +146,8 @@ def test_distinct_depends_on_contents_not_on_order_or_on_how_weights_are_given()
     points = rng.standard_normal((10, 4))
     weights = rng.integers(0, 4, size=10)
     order = rng.permutation(10)
-    weighted = distinct(points[order], weights[order].astype(float))
-    repeated = distinct(np.repeat(points, weights, axis=0))
+    weighted = merge_duplicates(points[order], weights[order].astype(float))
+    repeated = merge_duplicates(np.repeat(points, weights, axis=0))
     np.testing.assert_array_equal(points[order][weighted.rows], np.repeat(points, weights, axis=0)[repeated.rows])
     np.testing.assert_array_equal(weighted.masses, repeated.masses)
     assert ((weighted.inverse < 0) == (weights[order] == 0)).all()
@@ -155,7 +155,7 @@ def test_distinct_depends_on_contents_not_on_order_or_on_how_weights_are_given()
 
 def test_without_duplicates_or_weights_nothing_is_moved():
     points = np.random.default_rng(0).standard_normal((10, 2))
-    rows, masses, inverse = distinct(points)
+    rows, masses, inverse = merge_duplicates(points)
     np.testing.assert_array_equal(rows, np.arange(10))
     assert masses is None
     assert inverse == slice(None)
@@ -164,22 +164,21 @@ def test_without_duplicates_or_weights_nothing_is_moved():
 def test_row_keys_that_collide_do_not_merge_rows(monkeypatch):
     points = np.array([[0.0, 1.0], [2.0, 3.0], [0.0, 1.0]])
     monkeypatch.setattr(duplicates, "row_keys", lambda table: np.zeros(len(table), dtype=np.uint64))
-    assert distinct(points).rows.size == 2
+    assert merge_duplicates(points).rows.size == 2
 
 
 def test_empty_rows_of_similarities_are_filled():
     weights = sp.csr_array(np.array([[0.0, 0.0], [0.2, 0.3]]))
-    np.testing.assert_array_equal(without_empty_rows(weights).toarray(), [[1, 1], [0.2, 0.3]])
-    np.testing.assert_array_equal(without_empty_rows(weights, np.array([1, 0])).toarray(), [[0, 1], [0.2, 0.3]])
+    np.testing.assert_array_equal(fill_empty_rows(weights).toarray(), [[1, 1], [0.2, 0.3]])
 
 
 @quick
 @given(affinities())
 def test_agreed_weights_are_their_formula(case):
     _, rng = case
-    directed = rng.random((9, 9)) * (rng.random((9, 9)) < 0.5)
-    found = agreed(sp.csr_array(directed)).toarray()
-    np.testing.assert_allclose(found, ((np.sqrt(directed) + np.sqrt(directed.T)) / 2) ** 2, rtol=1e-12)
+    neighbor_matrix = rng.random((9, 9)) * (rng.random((9, 9)) < 0.5)
+    found = symmetrize_by_agreement(sp.csr_array(neighbor_matrix)).toarray()
+    np.testing.assert_allclose(found, ((np.sqrt(neighbor_matrix) + np.sqrt(neighbor_matrix.T)) / 2) ** 2, rtol=1e-12)
     np.testing.assert_array_equal(found, found.T)
 
 
@@ -219,23 +218,23 @@ def test_a_bandwidth_that_is_too_small_names_a_better_one():
 def test_degrees_of_single_precision_weights_are_double():
     weights = sp.csr_array(np.array([[0, 1 / 3], [1 / 3, 0]], dtype=np.float32))
     for masses in (None, np.ones(2)):
-        built = normalised(weights, masses)
+        built = normalize_graph(weights, masses)
         assert built.degrees.dtype == built.affinity.dtype == np.float64
         np.testing.assert_array_equal(built.degrees, np.float64(np.float32(1 / 3)))
 
 
 def test_full_rows_of_similarities_are_left_alone():
     weights = sp.csr_array(np.array([[0.0, 0.1], [0.2, 0.3]]))
-    assert without_empty_rows(weights) is weights
-    assert without_empty_rows(sp.csr_array(-np.eye(2))).toarray().min() == 1
+    assert fill_empty_rows(weights) is weights
+    assert fill_empty_rows(sp.csr_array(-np.eye(2))).toarray().min() == 1
 
 
 def test_samples_that_are_not_merged_keep_their_order_and_weights():
     points = np.array([[3.0], [1.0], [1.0], [2.0]])
-    rows, masses, inverse = distinct(points, merge=False)
+    rows, masses, inverse = merge_duplicates(points, merge=False)
     np.testing.assert_array_equal(rows, np.arange(4))
     assert (masses, inverse) == (None, slice(None))
-    rows, masses, inverse = distinct(points, np.array([2.0, 0.0, 0.5, 1.0]), merge=False)
+    rows, masses, inverse = merge_duplicates(points, np.array([2.0, 0.0, 0.5, 1.0]), merge=False)
     np.testing.assert_array_equal(rows, [0, 2, 3])
     np.testing.assert_array_equal(masses, [2.0, 0.5, 1.0])
     np.testing.assert_array_equal(inverse, [0, -1, 1, 2])
@@ -244,10 +243,10 @@ def test_samples_that_are_not_merged_keep_their_order_and_weights():
 
 def test_weights_alone_order_the_samples_by_content():
     points = np.array([[3.0], [1.0], [2.0]])
-    rows, masses, inverse = distinct(points, np.array([1.0, 1.0, 1.0]))
+    rows, masses, inverse = merge_duplicates(points, np.array([1.0, 1.0, 1.0]))
     np.testing.assert_array_equal(points[rows][inverse], points)
     np.testing.assert_array_equal(masses, np.ones(3))
-    again = distinct(points[::-1], np.ones(3))
+    again = merge_duplicates(points[::-1], np.ones(3))
     np.testing.assert_array_equal(points[::-1][again.rows], points[rows])
 
 
@@ -268,8 +267,8 @@ def test_duplicates_of_tensors_are_sorted_out_on_the_host(equal, weights, monkey
         duplicates, "backend_of", lambda array: type("Backend", (), {"may_have_equal_rows": lambda _: equal})
     )
     for merge in (True, False):
-        rows, masses, inverse = distinct(points.view(OnDevice), weights, merge=merge)
-        expected = distinct(points, weights, merge=merge)
+        rows, masses, inverse = merge_duplicates(points.view(OnDevice), weights, merge=merge)
+        expected = merge_duplicates(points, weights, merge=merge)
         np.testing.assert_array_equal(rows, expected.rows)
         assert isinstance(masses, OnDevice) == (expected.masses is not None)
         np.testing.assert_array_equal(np.arange(3)[inverse], np.arange(3)[expected.inverse])
@@ -297,7 +296,7 @@ def test_sparse_rows_are_compared_by_value_and_not_changed():
     values = np.array([1.0, 5.0, 5.0, 1.0, 0.0, 0.5, 5.0, 0.5, 1.0])
     matrix = sp.csr_array((values, columns, offsets), shape=(4, 3))
     before = matrix.copy()
-    rows, masses, inverse = distinct(matrix)
+    rows, masses, inverse = merge_duplicates(matrix)
     assert rows.size == 2
     np.testing.assert_array_equal(np.sort(masses), [1, 3])
     assert inverse[0] == inverse[1] == inverse[2] != inverse[3]
@@ -312,7 +311,7 @@ def test_ratios_of_arrays_of_two_libraries_are_refused():
 
 def test_the_local_kernel_without_a_scale():
     near = np.array([[0.0, 0.25, 4.0]])
-    lists = Lists(near, np.array([4.0]), np.array([1.0]), np.zeros((1, 3)), 1.0)
+    lists = NeighborLists(near, np.array([4.0]), np.array([1.0]), np.zeros((1, 3)), 1.0)
     np.testing.assert_array_equal(local(lists), [[1.0, 0.0, 0.0]])
 
 
@@ -328,6 +327,6 @@ def test_isolated_nodes_are_scaled_by_zero():
 def test_rows_whose_keys_collide_are_told_apart_to_the_last_digit(monkeypatch):
     points = np.array([[0.0], [1e-20], [-0.0]])
     monkeypatch.setattr(duplicates, "row_keys", lambda table: np.zeros(len(table), dtype=np.uint64))
-    rows, masses, inverse = distinct(points)
+    rows, masses, inverse = merge_duplicates(points)
     np.testing.assert_array_equal(points[rows][inverse], points)
     np.testing.assert_array_equal(masses, [2.0, 1.0])

@@ -10,7 +10,7 @@ from afcm.graph import components
 
 def test_neighboring_rings_are_joined_though_all_have_the_same_mean():
     X, y = make_rings(random_state=0)
-    joined = components.joined(y, np.array([300.0, 300.0, 300.0]), 2, X, np.random.RandomState(0))
+    joined = components.join_components(y, np.array([300.0, 300.0, 300.0]), 2, X, np.random.RandomState(0))
     assert np.unique(joined).size == 2
     assert all(np.unique(joined[y == ring]).size == 1 for ring in range(3))
     radius = np.array([np.linalg.norm(X[y == ring], axis=1).mean() for ring in range(3)])
@@ -21,17 +21,17 @@ def test_neighboring_rings_are_joined_though_all_have_the_same_mean():
 def test_a_tiny_island_goes_to_its_neighbor_and_not_the_two_large_groups_together():
     points = np.concatenate([np.zeros((50, 1)), np.full((50, 1), 10.0), np.full((3, 1), 19.0)])
     labels = np.repeat([0, 1, 2], [50, 50, 3])
-    joined = components.joined(labels, np.array([50.0, 50.0, 3.0]), 2, points, np.random.RandomState(0))
+    joined = components.join_components(labels, np.array([50.0, 50.0, 3.0]), 2, points, np.random.RandomState(0))
     assert joined[0] != joined[60]
     assert joined[60] == joined[-1]
 
 
 def test_isolated_samples_stay_undecided_and_enough_clusters_change_nothing():
     labels = np.array([0, -1, 1, 2])
-    joined = components.joined(labels, np.ones(3), 2, None, np.random.RandomState(0))
+    joined = components.join_components(labels, np.ones(3), 2, None, np.random.RandomState(0))
     assert joined[1] == -1
     assert set(joined[[0, 2, 3]]) == {0, 1}
-    assert components.joined(labels, np.ones(3), 3, None, np.random.RandomState(0)) is labels
+    assert components.join_components(labels, np.ones(3), 3, None, np.random.RandomState(0)) is labels
 
 
 def test_very_many_components_follow_the_largest(monkeypatch):
@@ -39,7 +39,7 @@ def test_very_many_components_follow_the_largest(monkeypatch):
     points = np.repeat(np.arange(20.0), 2)[:, None]
     labels = np.repeat(np.arange(20), 2)
     sizes = np.where(np.isin(np.arange(20), [0, 1, 18, 19]), 100.0, 2.0)
-    joined = components.joined(labels, sizes, 2, points, np.random.RandomState(0))
+    joined = components.join_components(labels, sizes, 2, points, np.random.RandomState(0))
     assert joined.min() == 0
     assert joined.max() == 1
     assert (np.diff(joined) != 0).sum() == 1

@@ -12,7 +12,7 @@ from sklearn.datasets import make_blobs, make_moons
 from afcm.datasets import make_rings, make_spirals
 from afcm.graph import counting
 from afcm.graph.prepared import count_neighbors, counted_parts
-from afcm.graph.similarity import searched
+from afcm.graph.similarity import search_neighbors
 from tests.strategies import quick
 
 
@@ -90,7 +90,7 @@ def test_labels_are_the_pieces_and_scattered_samples_none():
 
 def test_components_count_without_a_valley():
     block = sp.csr_array(np.ones((10, 10)) - np.eye(10))
-    found = counting.parts(sp.block_diag([block, block]).tocsr(), None, 5)
+    found = counting.split_at_valleys(sp.block_diag([block, block]).tocsr(), None, 5)
     assert found.count == 2
     assert math.isinf(found.between[0].depth)
 
@@ -98,8 +98,8 @@ def test_components_count_without_a_valley():
 def test_masses_count_as_samples():
     block = sp.csr_array(np.ones((4, 4)) - np.eye(4))
     weights = sp.csr_array(sp.block_diag([block, block]))
-    assert counting.parts(weights, None, 5).count == 0
-    assert counting.parts(weights, np.full(8, 2.0), 5).count == 2
+    assert counting.split_at_valleys(weights, None, 5).count == 0
+    assert counting.split_at_valleys(weights, np.full(8, 2.0), 5).count == 2
 
 
 @quick
@@ -107,13 +107,13 @@ def test_masses_count_as_samples():
 def test_edges_count_once_for_every_pair_of_samples(seed):
     rng = np.random.default_rng(seed)
     weights, masses = random_weights(rng, 9), rng.integers(1, 5, 9).astype(float)
-    counted_edges = counting.with_masses(weights, masses).toarray()
+    counted_edges = counting.scale_by_masses(weights, masses).toarray()
     np.testing.assert_allclose(counted_edges, weights.toarray() * np.outer(masses, masses), rtol=1e-12)
 
 
 def test_no_piece_is_smaller_than_half_a_neighbour_list(monkeypatch):
     asked = []
-    monkeypatch.setattr(counting, "parts", lambda weights, masses, least: asked.append(least))
+    monkeypatch.setattr(counting, "split_at_valleys", lambda weights, masses, least: asked.append(least))
     for k in (6, 30):
-        counted_parts(searched(np.random.default_rng(0).random((80, 2)), k)[0], k, None)
+        counted_parts(search_neighbors(np.random.default_rng(0).random((80, 2)), k)[0], k, None)
     assert asked == [5, 15]

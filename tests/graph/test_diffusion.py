@@ -8,8 +8,8 @@ from sklearn.datasets import make_blobs
 
 from afcm import AFCM
 from afcm.exceptions import HardMembershipsWarning
-from afcm.graph.affinity import normalised
-from afcm.graph.diffusion import diffused
+from afcm.graph.affinity import normalize_graph
+from afcm.graph.diffusion import diffuse
 from tests.graph.test_counting import random_weights
 from tests.strategies import quick
 
@@ -21,12 +21,12 @@ def test_equals_the_closed_form(seed, weighted):
     weights = random_weights(rng, 12)
     masses = rng.integers(1, 4, 12).astype(float) if weighted else None
     memberships = rng.dirichlet(np.ones(3), size=12)
-    graph = normalised(weights, masses)
+    graph = normalize_graph(weights, masses)
     walk = weights.toarray() * (1.0 if masses is None else masses)
     degrees = walk.sum(axis=1, keepdims=True)
     walk = np.where(degrees > 0, walk / np.where(degrees > 0, degrees, 1), np.eye(12))
     exact = 0.1 * np.linalg.solve(np.eye(12) - 0.9 * walk, memberships)
-    found = diffused(graph, memberships, 0.1)
+    found = diffuse(graph, memberships, 0.1)
     np.testing.assert_allclose(found, exact, atol=2e-3)
     np.testing.assert_allclose(found.sum(axis=1), 1, atol=1e-12)
 

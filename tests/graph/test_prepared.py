@@ -27,8 +27,8 @@ def test_a_prepared_fit_is_the_fit(rings, init):
 
 def test_one_solve_serves_many_fits(rings, monkeypatch):
     solved = []
-    solve = prepared_module.leading
-    monkeypatch.setattr(prepared_module, "leading", lambda *a, **k: solved.append(a[1]) or solve(*a, **k))
+    solve = prepared_module.solve_leading
+    monkeypatch.setattr(prepared_module, "solve_leading", lambda *a, **k: solved.append(a[1]) or solve(*a, **k))
     prepared = AFCM(3, kernel="adaptive").prepare(rings + 0.05 * np.random.default_rng(0).standard_normal(rings.shape))
     for n_clusters in (12, 12, 14):
         for seed in range(2):

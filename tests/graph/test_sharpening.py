@@ -11,15 +11,15 @@ from afcm import AFCM
 from afcm.arrays import numpy_arrays
 from afcm.fitting.starts import one_hot
 from afcm.graph import sharpening
-from afcm.graph.affinity import normalised, normalized_cut
-from afcm.graph.similarity import agreed_weights, natural_neighbors, searched
+from afcm.graph.affinity import normalize_graph, normalized_cut
+from afcm.graph.similarity import agreement_weights, default_n_neighbors, search_neighbors
 from tests.strategies import quick
 
 
 def bridged(seed=0, std=2.2):
     """Touching blobs with their agreed graph."""
     X, y = make_blobs(240, centers=[[0, 0], [8, 0], [0, 8]], cluster_std=std, random_state=seed)
-    weights = agreed_weights(*searched(X, 8))
+    weights = agreement_weights(*search_neighbors(X, 8))
     return weights, y
 
 
@@ -54,37 +54,37 @@ def test_a_node_without_coordinates_is_coherent_with_none():
 @pytest.mark.parametrize("seed", range(3))
 def test_the_true_clusters_are_cut_more_cleanly(seed):
     X, y = make_moons(400, noise=0.08, random_state=seed)
-    weights = agreed_weights(*searched(X, 11))
-    before = normalised(weights)
-    after = sharpening.sharpened(before, weights, 2, 11).graph
+    weights = agreement_weights(*search_neighbors(X, 11))
+    before = normalize_graph(weights)
+    after = sharpening.sharpen(before, weights, 2, 11).graph
     assert normalized_cut(after, one_hot(y, 2)) < 0.9 * normalized_cut(before, one_hot(y, 2))
 
 
 def test_no_edge_appears_or_disappears_and_the_graph_stays_symmetric():
     weights, _ = bridged()
-    after = sharpening.sharpened(normalised(weights), weights, 3, 8).graph.affinity
+    after = sharpening.sharpen(normalize_graph(weights), weights, 3, 8).graph.affinity
     assert abs(after - after.T).max() < 1e-15
     assert np.array_equal((after != 0).toarray(), sp.csr_array(weights != 0).toarray())
 
 
 def test_a_graph_that_falls_apart_anyway_is_left_alone():
     weights, _ = bridged(std=0.3)
-    graph = normalised(weights)
+    graph = normalize_graph(weights)
     assert graph.components[0] >= 3
-    assert sharpening.sharpened(graph, weights, 3, 8).graph is graph
+    assert sharpening.sharpen(graph, weights, 3, 8).graph is graph
 
 
 def test_no_more_eigenvectors_than_neighbours_resolve():
     weights, _ = bridged()
-    graph = normalised(weights)
-    assert sharpening.sharpened(graph, weights, 3, 41).graph is graph  # 240 // 82 = 2, not above 3
+    graph = normalize_graph(weights)
+    assert sharpening.sharpen(graph, weights, 3, 41).graph is graph  # 240 // 82 = 2, not above 3
 
 
 @pytest.mark.parametrize(
     ("n_nodes", "n_clusters", "expected"), [(30_000, 10, 17), (150, 3, 8), (400, 40, 5), (6, 5, 3)]
 )
 def test_neighbours_grow_with_the_logarithm_of_a_cluster(n_nodes, n_clusters, expected):
-    assert natural_neighbors(n_nodes, n_clusters) == expected
+    assert default_n_neighbors(n_nodes, n_clusters) == expected
 
 
 def test_repeated_samples_and_their_weight_give_the_same_sharpened_graph():
@@ -98,5 +98,5 @@ def test_repeated_samples_and_their_weight_give_the_same_sharpened_graph():
 def test_an_edge_between_strangers_keeps_the_floor(monkeypatch):
     weights, _ = bridged()
     monkeypatch.setattr(sharpening, "coherence", lambda vectors, edges, fewest: np.zeros(edges[0].size))
-    after = sharpening.sharpened(normalised(weights), weights, 3, 8).graph
+    after = sharpening.sharpen(normalize_graph(weights), weights, 3, 8).graph
     np.testing.assert_allclose(after.degrees, sharpening.FLOOR * weights.sum(axis=1), rtol=1e-12)

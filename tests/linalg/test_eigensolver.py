@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from afcm.graph.affinity import normalised, symmetrised
+from afcm.graph.affinity import normalize_graph, symmetrize
 from afcm.linalg import eigensolver, search_space
 from afcm.linalg.operator import GraphPlusLowRank
 from tests.strategies import quick
@@ -26,7 +26,7 @@ def ring_graph(n_components, size, chords=2, seed=0):
         columns += [np.roll(nodes, 1), *(rng.permutation(nodes) for _ in range(chords))]
     weights = sp.csr_array((np.ones(len(rows) * size), (np.concatenate(rows), np.concatenate(columns))))
     weights.setdiag(0)
-    return normalised(symmetrised(weights)).affinity
+    return normalize_graph(symmetrize(weights)).affinity
 
 
 def random_start(n, width, seed=0):
@@ -99,7 +99,7 @@ def test_the_answer_is_never_worse_than_the_start(iterative):
 
 def test_a_narrow_gap_asks_for_more_work_and_a_short_budget_is_reported(iterative):
     path = sp.diags_array([np.ones(N - 1), np.ones(N - 1)], offsets=[-1, 1]).tocsr()
-    operator = GraphPlusLowRank(normalised(path).affinity)
+    operator = GraphPlusLowRank(normalize_graph(path).affinity)
     found = solve(operator, 3)
     top = np.linalg.eigh(operator.to_dense())[1][:, -3:]
     assert found.converged
@@ -122,7 +122,7 @@ def test_a_search_that_starts_at_the_answer_ends_there_whatever_the_tolerances(i
 
 def test_a_long_search_in_a_small_graph_ends_in_the_dense_solver(monkeypatch):
     path = sp.diags_array([np.ones(N - 1), np.ones(N - 1)], offsets=[-1, 1]).tocsr()
-    operator = GraphPlusLowRank(normalised(path).affinity)
+    operator = GraphPlusLowRank(normalize_graph(path).affinity)
     found = solve(operator, 3, angle_tol=1e-9)
     assert found.converged
     assert found.n_products == 0

@@ -14,10 +14,10 @@ from afcm.equations import paper
 from afcm.fitting import starts
 from afcm.fitting.loop import run
 from afcm.graph import eigenvectors
-from afcm.graph.affinity import normalised, normalized_cut
+from afcm.graph.affinity import normalize_graph, normalized_cut
 from afcm.graph.anchors import embedding
-from afcm.graph.anchors.affinity import AnchorAffinity, AnchoredGraph, AnchorGraph, gram, own_masses
-from afcm.graph.similarity import Placed
+from afcm.graph.anchors.affinity import CoarseGraph, FactoredAffinity, gram, sample_graph, select_masses
+from afcm.graph.similarity import PlacedSamples
 from afcm.linalg import eigensolver
 from afcm.linalg.products import row_block
 from afcm.models import anchor_equations
@@ -68,7 +68,7 @@ def blobs_case(n=400, m=60, k=5, seed=0):
 @given(cases())
 def test_the_operator_equals_its_dense_formula_and_all_degrees_are_one(case):
     weights, _, masses, rng = case
-    affinity = AnchorAffinity(weights, AnchorGraph.of(weights, masses).sizes, masses)
+    affinity = FactoredAffinity.from_rows(weights, CoarseGraph.from_rows(weights, masses), masses)
     dense = dense_affinity(weights, masses)
     np.testing.assert_allclose(affinity.toarray(), dense, atol=1e-12)
     roots = np.ones(len(dense)) if masses is None else np.sqrt(masses)
@@ -164,14 +164,16 @@ def test_blocks_of_any_size_add_up(case, cuts):
     problem = AnchoredProblem.of(weights, masses, 5.0)
     state = problem.sweep(problem.with_memberships(memberships))
     step = anchor_equations.Step(state.on_anchors, state.on_clusters, state.centers, state.precision)
-    looks = [anchor_equations.look(row_block(weights, b), memberships[b], own_masses(masses, b), step) for b in blocks]
+    looks = [
+        anchor_equations.look(row_block(weights, b), memberships[b], select_masses(masses, b), step) for b in blocks
+    ]
     total = anchor_equations.added([look.sums for look in looks])
     for part, whole in zip(total, state.sums, strict=True):
         np.testing.assert_allclose(part, whole, rtol=1e-12, atol=1e-12)
     for found in ("memberships", "embedding"):  # a product of fewer rows may be summed in another order
         parts = np.concatenate([getattr(look, found) for look in looks])
         np.testing.assert_allclose(parts, getattr(state, found), rtol=1e-12, atol=1e-14)
-    shared = sum(gram(row_block(weights, b), own_masses(masses, b)).toarray() for b in blocks)
+    shared = sum(gram(row_block(weights, b), select_masses(masses, b)).toarray() for b in blocks)
     np.testing.assert_allclose(shared, problem.anchors.weights.toarray(), atol=1e-12)
 
 
@@ -194,23 +196,23 @@ def test_a_mass_of_two_is_a_sample_twice(case, graph_weight):
 @given(cases())
 def test_the_normalised_cut_is_that_of_the_graph(case):
     weights, memberships, masses, _ = case
-    anchors = AnchorGraph.of(weights, masses)
-    graph = AnchoredGraph.of(weights, anchors, masses)
+    anchors = CoarseGraph.from_rows(weights, masses)
+    graph = sample_graph(weights, anchors, masses)
     hard = starts.one_hot(memberships.argmax(axis=1), memberships.shape[1])
     links = graph.affinity.links(hard if masses is None else hard * masses[:, None])
     assert anchor_equations.normalized_cut(anchors, links) == pytest.approx(normalized_cut(graph, hard), abs=1e-10)
-    dense = normalised(sp.csr_array(dense_affinity(weights, masses)))
+    dense = normalize_graph(sp.csr_array(dense_affinity(weights, masses)))
     assert graph.components[0] == dense.components[0]
-    again = AnchoredGraph(graph.affinity, graph.degrees, masses)  # not told by the anchors' graph
-    np.testing.assert_array_equal(again.components[1], graph.components[1])
+    together = [labels[:, None] == labels for labels in (graph.components[1], dense.components[1])]
+    np.testing.assert_array_equal(*together)
 
 
 def test_spectral_start_solves_for_the_eigenvectors_of_the_graph():
     weights, labels, _ = blobs_case()
     masses = np.random.default_rng(1).integers(1, 4, size=400).astype(float)
-    anchors = AnchorGraph.of(weights, masses)
-    eigen = eigenvectors.leading(anchors.graph, 3, 1e-8)
-    rows = weights @ embedding.spectral_step(anchors, eigen, 3).on_anchors
+    anchors = CoarseGraph.from_rows(weights, masses)
+    eigen = eigenvectors.solve_leading(anchors.graph, 3, 1e-8)
+    rows = weights @ embedding.spectral_coefficients(anchors, eigen, 3).on_anchors
     vectors = np.sqrt(masses)[:, None] * rows
     dense = dense_affinity(weights, masses)
     np.testing.assert_allclose(vectors.T @ vectors, np.eye(3), atol=1e-8)
@@ -224,12 +226,12 @@ def test_new_samples_get_the_row_that_fitted_ones_have():
     problem = AnchoredProblem.of(weights, None, 4e5)
     memberships = rng.dirichlet(np.ones(3), size=400)
     state = run(problem, problem.with_memberships(memberships), max_iter=200, tol=1e-9).state
-    affinity = AnchorAffinity(weights, problem.anchors.sizes)
+    affinity = FactoredAffinity.from_rows(weights, problem.anchors, None)
     extension = anchor_extension(problem, state, affinity)
-    unknown = extension.embed(Placed(weights, np.full(400, -1)))
+    unknown = extension.embed(PlacedSamples(weights, np.full(400, -1)))
     mean = weights @ affinity.means(state.memberships)
     np.testing.assert_allclose(unknown, weights @ state.on_anchors + mean @ state.on_clusters, atol=1e-12)
     labels = extension.memberships_of(unknown).argmax(axis=1)
     assert np.mean(labels == state.memberships.argmax(axis=1)) > 0.97
-    known = extension.embed(Placed(weights, np.arange(400)))
+    known = extension.embed(PlacedSamples(weights, np.arange(400)))
     np.testing.assert_array_equal(known, state.embedding)

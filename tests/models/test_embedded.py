@@ -13,9 +13,9 @@ from afcm.equations import paper
 from afcm.fitting import starts
 from afcm.fitting.loop import run
 from afcm.graph import eigenvectors
-from afcm.graph.affinity import Graph, directed, normalised, symmetrised
+from afcm.graph.affinity import Graph, neighbor_matrix, normalize_graph, symmetrize
 from afcm.graph.kernels import KERNELS, neighbor_lists
-from afcm.graph.similarity import Placed
+from afcm.graph.similarity import PlacedSamples
 from afcm.linalg import eigensolver
 from afcm.linalg.operator import GraphPlusLowRank
 from afcm.models.embedded import EmbeddedProblem
@@ -30,11 +30,11 @@ def blob_graph(n, kernel="local", k=10, spread=3.0):
     points, _ = make_blobs(n, 10, centers=12, cluster_std=spread, random_state=0)
     found = find_neighbors(points, k + 1)
     weights = KERNELS[kernel](neighbor_lists(found, k, 2.0))
-    return normalised(symmetrised(directed(weights, found.indices, n)))
+    return normalize_graph(symmetrize(neighbor_matrix(weights, found.indices, n)))
 
 
 def problem_for(affinity, n_clusters, graph_weight, masses=None):
-    built = affinity if isinstance(affinity, Graph) else normalised(sp.csr_array(affinity), masses)
+    built = affinity if isinstance(affinity, Graph) else normalize_graph(sp.csr_array(affinity), masses)
     block = eigenvectors.search_block(built, n_clusters)
     return EmbeddedProblem(built.affinity, masses, graph_weight, block)
 
@@ -136,11 +136,11 @@ def test_fitted_samples_obey_the_equation_that_places_new_ones():
     built = blob_graph(300, spread=4.0)
     problem = problem_for(built, 3, 3e5)
     eigen, memberships = starts.spectral_start(
-        built, 3, None, np.random.RandomState(0), solve=lambda q: eigenvectors.leading(built, q)
+        built, 3, None, np.random.RandomState(0), solve=lambda q: eigenvectors.solve_leading(built, q)
     )
     result = run(problem, problem.from_embedding(memberships, eigen), max_iter=300, tol=1e-10)
     state = result.state
     right = 3e5 * state.smoothed + state.precision * state.memberships @ state.centers
     np.testing.assert_allclose(right @ inverse_spectrum(problem, state), state.vectors, atol=1e-6)
-    placed = extension(problem, state, built.degrees).embed(Placed(built.affinity, np.full(300, -1)))
+    placed = extension(problem, state, built.degrees).embed(PlacedSamples(built.affinity, np.full(300, -1)))
     assert np.corrcoef(placed.ravel(), state.vectors.ravel())[0, 1] > 0.98

@@ -45,8 +45,10 @@ def test_text_marks_the_choices(selection):
 
 def test_one_eigen_solve_serves_the_whole_range(blobs, monkeypatch):
     wanted = []
-    solve = eigenvectors.leading
-    monkeypatch.setattr(eigenvectors, "leading", lambda graph, n, *a, **k: wanted.append(n) or solve(graph, n, *a, **k))
+    solve = eigenvectors.solve_leading
+    monkeypatch.setattr(
+        eigenvectors, "solve_leading", lambda graph, n, *a, **k: wanted.append(n) or solve(graph, n, *a, **k)
+    )
     select_n_clusters(blobs, range(2, 6), random_state=0)
     assert [n for n in wanted if n > 2] == [6]  # the others order pieces by their second eigenvector
 

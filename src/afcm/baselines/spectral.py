@@ -19,7 +19,7 @@ from afcm.estimators.tables import validated
 from afcm.exceptions import AFCMWarning, NotConvergedWarning
 from afcm.fitting import starts
 from afcm.graph.affinity import neighbor_graph
-from afcm.graph.duplicates import distinct
+from afcm.graph.duplicates import merge_duplicates
 from afcm.graph.kernels import KERNELS
 from afcm.graph.prepared import PreparedGraph
 from afcm.neighbors.search import find_neighbors
@@ -122,7 +122,7 @@ class SpectralBaseline(ClusterMixin, BaseEstimator):
         k = int(self.n_neighbors)
         found = find_neighbors(X, min(k + 1, X.shape[0] - 1))
         graph = neighbor_graph(found, k, kernel=self.kernel, bandwidth=float(self.bandwidth))
-        return self.fit_prepared(PreparedGraph(X, distinct(X, merge=False), X, None, graph, graph))
+        return self.fit_prepared(PreparedGraph(X, merge_duplicates(X, merge=False), X, None, graph, graph))
 
     def fit_prepared(self, prepared: PreparedGraph) -> Self:
         """Embed and cluster the samples of a graph from `AFCM.prepare`; its masses count in the clusters.
@@ -158,7 +158,7 @@ class SpectralBaseline(ClusterMixin, BaseEstimator):
     def _validate(self, X: Any) -> Any:
         X = validated(self, X, accept_sparse="csr", dtype=DTYPES, ensure_min_samples=2)
         n = X.shape[0]
-        different = distinct(X)
+        different = merge_duplicates(X)
         validation.check_enough_samples(self.n_clusters, n, different.rows.size)
         if self.n_neighbors >= n:
             raise ValueError(f"n_neighbors={self.n_neighbors} must be below n_samples={n}; use at most {n - 1}")

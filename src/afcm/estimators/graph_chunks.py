@@ -19,8 +19,8 @@ from afcm.fitting import starts
 from afcm.fitting.loop import Result
 from afcm.graph import eigenvectors
 from afcm.graph.anchors import learning
-from afcm.graph.anchors.affinity import AnchorGraph
-from afcm.graph.anchors.embedding import spectral_step
+from afcm.graph.anchors.affinity import CoarseGraph
+from afcm.graph.anchors.embedding import spectral_coefficients
 from afcm.graph.anchors.prepared import AnchorSetting, parts_among
 from afcm.linalg.eigenbasis import LearningSolver
 from afcm.linalg.operator import Eigenpairs
@@ -35,7 +35,7 @@ class PreparedChunks:
     points: Any
     masses: Any
     similarity: Any
-    shared: AnchorGraph
+    shared: CoarseGraph
     parts: Any = None
 
     def start(self, problem: ChunkedProblem, n_clusters: int, random: np.random.RandomState) -> ChunkedState:
@@ -43,11 +43,11 @@ class PreparedChunks:
         eigen, memberships = starts.spectral_start(
             self.shared.graph, n_clusters, self.similarity.anchors, random, solve=self._solved
         )
-        coefficients = spectral_step(self.shared, eigen, n_clusters)
+        coefficients = spectral_coefficients(self.shared, eigen, n_clusters)
         return problem.from_embedding(Replay.begin(memberships), coefficients)  # type: ignore[return-value]
 
     def _solved(self, n_wanted: int) -> Eigenpairs:
-        return eigenvectors.leading(self.shared.graph, n_wanted, dense=self._solver)
+        return eigenvectors.solve_leading(self.shared.graph, n_wanted, dense=self._solver)
 
     @cached_property
     def _solver(self) -> LearningSolver:
@@ -125,7 +125,7 @@ def learned_anchors(X: Any, setting: AnchorSetting) -> Any:
     size = learning.LEARNED_FROM * n_anchors
     if X.shape[0] > size:
         X = arrays.take_rows(X, starts.draw_rows(X.shape[0], size, random))
-    return learning.learned(arrays.to_host(X), n_anchors, random)
+    return learning.learn_anchors(arrays.to_host(X), n_anchors, random)
 
 
 def chunked_cut(problem: ChunkedProblem, result: Result[ChunkedState]) -> float:

@@ -12,7 +12,7 @@ from afcm.estimators.inputs import entered
 from afcm.estimators.placing import GraphClusterer
 from afcm.exceptions import NoClustersWarning
 from afcm.graph.anchors.prepared import AnchorSetting
-from afcm.graph.duplicates import Distinct, distinct
+from afcm.graph.duplicates import DistinctRows, merge_duplicates
 from afcm.graph.kernels import KERNELS
 from afcm.graph.prepared import PreparedGraph
 from afcm.neighbors.search import SEARCHES
@@ -61,9 +61,9 @@ class GraphInputs(GraphClusterer):
         validation.check_span(X)
         return X
 
-    def _find_nodes(self, X: Any, weights: Any) -> Distinct:
+    def _find_nodes(self, X: Any, weights: Any) -> DistinctRows:
         merge = self.merge_duplicates and self.affinity != "precomputed"
-        nodes = distinct(X, weights, merge=merge)
+        nodes = merge_duplicates(X, weights, merge=merge)
         if self.n_clusters != "auto":
             validation.check_enough_samples(self.n_clusters, X.shape[0], nodes.rows.size)
         if nodes.rows.size < 2:

@@ -21,7 +21,7 @@ from afcm.fitting.loop import Result
 from afcm.graph import eigenvectors
 from afcm.graph.affinity import Graph, normalized_cut
 from afcm.graph.anchors.prepared import PreparedAnchors
-from afcm.graph.duplicates import Distinct
+from afcm.graph.duplicates import DistinctRows
 from afcm.graph.prepared import PreparedGraph
 from afcm.models.anchored import AnchoredProblem, anchor_extension
 from afcm.models.embedded import EmbeddedProblem
@@ -129,7 +129,7 @@ class GraphRuns(GraphClusterer):
                 stacklevel=3,
             )
 
-    def _expanded(self, X: Any, nodes: Distinct) -> tuple[Any, Any]:
+    def _expanded(self, X: Any, nodes: DistinctRows) -> tuple[Any, Any]:
         """Embedding and memberships of the nodes, for every sample; absent ones (weight 0) are predicted."""
         fitted, inverse = self._extension, nodes.inverse
         embedding = arrays.take_rows(fitted.embedding, inverse)

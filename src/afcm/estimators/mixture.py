@@ -20,7 +20,7 @@ from afcm.estimators.base import DTYPES, SoftClusterer
 from afcm.estimators.tables import check_memory, validated
 from afcm.exceptions import AFCMWarning
 from afcm.fitting.loop import share_still
-from afcm.graph.duplicates import Distinct, distinct
+from afcm.graph.duplicates import DistinctRows, merge_duplicates
 from afcm.models import mixture
 from afcm.models.mixture import MixtureProblem, Parameters
 from afcm.models.plain import total_scatter
@@ -149,7 +149,7 @@ class GeneralizedGaussianMixture(SoftClusterer):
         self._check_parameters()
         X = validated(self, X, dtype=DTYPES)
         weights = validation.check_sample_weight(sample_weight, X.shape[0])
-        samples = distinct(X, weights)
+        samples = merge_duplicates(X, weights)
         validation.check_enough_samples(self.n_clusters, X.shape[0], samples.rows.size)
         if samples.rows.size == 1:
             raise ValueError(f"X has but one sample to learn a scatter from (n_samples={X.shape[0]}); use at least two")
@@ -202,7 +202,7 @@ class GeneralizedGaussianMixture(SoftClusterer):
     def _learns_shape(self) -> bool:
         return isinstance(self.shape, str) and bool(validation.check_choice("shape", self.shape, ("learn",)))
 
-    def _problem(self, X: Any, samples: Distinct) -> tuple[Any, MixtureProblem]:
+    def _problem(self, X: Any, samples: DistinctRows) -> tuple[Any, MixtureProblem]:
         """The mean, and the problem of the different samples about it, in double precision."""
         points = X[samples.rows].astype(np.float64)
         with np.errstate(over="ignore", invalid="ignore"):

@@ -12,7 +12,7 @@ import numpy as np
 from afcm.equations import generalized_gaussian, paper
 from afcm.estimators import validation
 from afcm.fitting import starts
-from afcm.graph.duplicates import Distinct
+from afcm.graph.duplicates import DistinctRows
 from afcm.models.mixture import MixtureProblem, MixtureState, Parameters
 
 
@@ -39,7 +39,7 @@ def drawn(problem: MixtureProblem, n_clusters: int, init: str, random: np.random
     return assigned(points, starts.seed_centers(points, n_clusters, masses, random))
 
 
-def given(init: Any, n_clusters: int, X: Any, weights: Any, samples: Distinct) -> Any:
+def given(init: Any, n_clusters: int, X: Any, weights: Any, samples: DistinctRows) -> Any:
     """Memberships from an array of memberships (of all samples) or of centres."""
     kind, array = validation.check_init_array(init, X.shape[0], n_clusters, X.shape[1])
     if kind == "memberships":
@@ -53,7 +53,7 @@ def assigned(points: Any, centers: Any) -> Any:
     return starts.one_hot(labels, centers.shape[0])
 
 
-def merged(memberships: Any, weights: Any, samples: Distinct) -> Any:
+def merged(memberships: Any, weights: Any, samples: DistinctRows) -> Any:
     """Memberships of the different samples: the mean over equal ones, by weight."""
     if samples.masses is None or isinstance(samples.inverse, slice):
         return memberships

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from afcm import arrays
 from afcm.estimators.base import SoftClusterer
 from afcm.estimators.inputs import cast
-from afcm.graph.diffusion import diffused
+from afcm.graph.diffusion import diffuse
 
 
 class GraphClusterer(SoftClusterer):
@@ -93,7 +93,7 @@ class GraphClusterer(SoftClusterer):
             raise ValueError(
                 "the fit was of Dask's chunks and kept no graph to walk on; fit samples in memory for this"
             )
-        spread = diffused(self._base, self._extension.memberships)
+        spread = diffuse(self._base, self._extension.memberships)
         if X is not None:
             placed, fitted = self._placed(X)
             averaged = fitted.averaged(placed, arrays.to_device_of(spread, fitted.memberships))

@@ -20,7 +20,7 @@ from afcm.arrays import from_host, is_tensor, take_rows, to_host
 from afcm.fitting.loop import run
 from afcm.graph import components
 from afcm.graph.affinity import Graph, normalized_cut
-from afcm.graph.duplicates import distinct
+from afcm.graph.duplicates import merge_duplicates
 from afcm.graph.eigenvectors import indicator, null_space
 from afcm.linalg.operator import Eigenpairs
 from afcm.linalg.ratios import inverse_sqrt, ratio
@@ -64,7 +64,7 @@ def seed_centers(points: Any, n_clusters: int, masses: Floats | None, random: np
         sample = draw_rows(points.shape[0], SEED_SAMPLE, random)
         points, masses = take_rows(points, sample), None if masses is None else take_rows(masses, sample)
     points, masses = to_host(points), to_host(masses)
-    kept, weights, _ = distinct(points, masses)
+    kept, weights, _ = merge_duplicates(points, masses)
     centers, _ = kmeans_plusplus(points[kept], n_clusters, sample_weight=weights, random_state=random)
     return from_host(np.asarray(centers, dtype=points.dtype), given)
 
@@ -96,7 +96,7 @@ def spectral_start(
     if n_components >= n_clusters:
         known, volumes = to_host(labels), to_host(graph.volumes)
         sizes = np.bincount(known[known >= 0], weights=volumes[known >= 0]).astype(np.float64)
-        labels = from_host(components.joined(known, sizes, n_clusters, points, random), labels)
+        labels = from_host(components.join_components(known, sizes, n_clusters, points, random), labels)
         return null_space(graph, labels, n_clusters), one_hot(labels, n_clusters)
     eigen = solve(n_clusters)
     best = one_hot(k_means(normalize_rows(eigen.vectors), n_clusters, graph.masses, random, n_runs), n_clusters)

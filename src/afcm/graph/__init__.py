@@ -1,1 +1,1 @@
-"""From neighbors to a normalized graph, its eigenvectors, and what is learned from it."""
+"""Turns samples into a normalized graph with leading eigenvectors, and draws conclusions from that graph."""

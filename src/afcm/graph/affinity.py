@@ -1,7 +1,7 @@
-"""Samples → neighbours → kernel → symmetric → normalised affinity, each its own function.
+"""The normalized affinity graph, built in steps: neighbors → kernel → symmetric weights → normalized affinity.
 
-Identical samples are one node with their mass: a hundred copies of a row are a hundred samples for the
-clusters and for the degrees, and never a hundred of its own nearest neighbours.
+Identical samples are one node with a mass. A hundred copies of a row count as a hundred samples in the clusters and in
+the degrees, but they are not each other's nearest neighbors.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from afcm.neighbors.search import Neighbors
 
 @dataclass(frozen=True)
 class Graph:
-    """The normalised affinity ``S = (M/D)^{1/2} W (M/D)^{1/2}`` with the degrees ``d_i = Σ_j w_ij m_j``."""
+    """The normalized affinity ``S = (M/D)^{1/2} W (M/D)^{1/2}`` with the degrees ``d_i = Σ_j w_ij m_j``."""
 
-    affinity: Any
+    affinity: Any  # a sparse matrix, or an operator with ``@`` and ``components``
     degrees: Floats
     masses: Floats | None = None
 
@@ -37,34 +37,34 @@ class Graph:
 
     @cached_property
     def operator(self) -> Any:
-        """S, to be multiplied with."""
         return parallelize(self.affinity)
 
     @cached_property
     def components(self) -> tuple[int, Integers]:
-        """Number of connected components among nodes with neighbours, and each node's (−1: isolated)."""
-        count, labels = backend_of(self.affinity).find_components(self.affinity, self.degrees <= 0)
-        return count, labels
+        """The number of connected components among nodes with neighbors, and each node's (−1: isolated)."""
+        if hasattr(self.affinity, "components"):
+            return self.affinity.components
+        return backend_of(self.affinity).find_components(self.affinity, self.degrees <= 0)
 
 
-def directed(weights: Floats, indices: Integers, n_nodes: int) -> Any:
-    """The sparse matrix with ``weights`` at each row's neighbours."""
+def neighbor_matrix(weights: Floats, indices: Integers, n_nodes: int) -> Any:
+    """The sparse matrix that holds ``weights[i, l]`` at row i, column ``indices[i, l]``."""
     return backend_of(weights).build_directed(weights, indices, n_nodes)
 
 
-def symmetrised(weights: Any) -> Any:
+def symmetrize(weights: Any) -> Any:
     """``(W + Wᵀ) / 2``."""
     return backend_of(weights).symmetrize(weights)
 
 
-def agreed(weights: Any) -> Any:
-    """``((√w_ij + √w_ji) / 2)²``: a similarity that only one side sees counts a quarter, not a half."""
+def symmetrize_by_agreement(weights: Any) -> Any:
+    """``((√w_ij + √w_ji) / 2)²``: a similarity that only one side has counts a quarter, not a half."""
     backend = backend_of(weights)
     return backend.square(backend.symmetrize(backend.square_root(weights)))
 
 
-def normalised(weights: Any, masses: Floats | None = None) -> Graph:
-    """The normalised affinity of a symmetric matrix of similarities; isolated nodes get an empty row."""
+def normalize_graph(weights: Any, masses: Floats | None = None) -> Graph:
+    """The graph of symmetric similarities W; an isolated node keeps an empty row."""
     xp = array_namespace(weights.data)
     ones = xp.ones(weights.shape[0], dtype=weights.data.dtype, device=device(weights.data))
     degrees = xp.astype(weights @ (ones if masses is None else masses), xp.float64)
@@ -79,36 +79,35 @@ def normalized_cut(graph: Graph, indicator: Floats) -> float:
     xp = array_namespace(indicator)
     scaled = indicator * xp.sqrt(graph.volumes)[:, None]
     inside = xp.sum(scaled * (graph.operator @ scaled), axis=0)
-    return cut_shares(inside, xp.sum(scaled * scaled, axis=0))
+    return normalized_cut_of_volumes(inside, xp.sum(scaled * scaled, axis=0))
 
 
-def cut_shares(inside: Floats, volumes: Floats) -> float:
-    """``Σ_j (1 − inside_j / volume_j)``."""
+def normalized_cut_of_volumes(inside: Floats, volumes: Floats) -> float:
+    """``Σ_j (1 − inside_j / volume_j)``, with 0 for the ratio of an empty cluster."""
     xp = array_namespace(inside)
     return float(xp.sum(1 - ratio(inside, volumes, xp.zeros_like(inside))))
 
 
-def without_empty_rows(weights: Any, fallback: Integers | None = None) -> Any:
-    """Rows of similarities that are all 0 get a 1 at ``fallback``, or 1 everywhere."""
+def fill_empty_rows(weights: Any) -> Any:
+    """Put 1 in all columns of each row of similarities whose sum is 0."""
     empty = np.flatnonzero(np.asarray(weights.sum(axis=1)).ravel() <= 0)
     if not empty.size:
         return weights
     filled = sp.lil_array(weights)
-    for row in empty:
-        filled[row, slice(None) if fallback is None else fallback[row]] = 1.0
+    filled[empty] = 1.0
     return sp.csr_array(filled)
 
 
 def neighbor_weights(found: Neighbors, k: int, *, kernel: str, bandwidth: float = 1.0) -> Any:
-    """Neighbours among the nodes (one more than k where there is one) → kernel: row i has i's similarities."""
-    return directed(KERNELS[kernel](neighbor_lists(found, k, bandwidth)), found.indices, found.indices.shape[0])
+    """Row i holds node i's similarities to its k neighbors; ``found`` has one neighbor more, where there is one."""
+    return neighbor_matrix(KERNELS[kernel](neighbor_lists(found, k, bandwidth)), found.indices, found.indices.shape[0])
 
 
 def neighbor_graph(
     found: Neighbors, k: int, *, kernel: str, bandwidth: float = 1.0, masses: Floats | None = None
 ) -> Graph:
-    """Neighbours among the nodes (one more than k where there is one) → kernel → symmetric → normalised."""
-    graph = normalised(symmetrised(neighbor_weights(found, k, kernel=kernel, bandwidth=bandwidth)), masses)
+    """The normalized graph of `neighbor_weights`; raises ValueError if the bandwidth makes all similarities 0."""
+    graph = normalize_graph(symmetrize(neighbor_weights(found, k, kernel=kernel, bandwidth=bandwidth)), masses)
     if not graph.affinity.nnz:
         typical = float(np.sqrt(np.median(to_host(found.squared[:, k - 1]))))
         raise ValueError(

@@ -1,4 +1,8 @@
-"""A graph that falls apart is an answer: c components are c clusters; more are joined, nearest and smallest first."""
+"""Joins the connected components of a graph until as many are left as clusters are wanted.
+
+A graph that falls apart has answered already: its components are clusters. Where there are more of them than clusters,
+the nearest and smallest are joined first.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +14,14 @@ from sklearn.metrics import euclidean_distances
 from afcm import arrays
 from afcm._typing import Floats, Integers
 
-# Components compared at the most (smaller ones follow their nearest), and samples that stand for all of them.
+# At most so many components are compared (smaller ones follow their nearest), by so many samples in all.
 MOST_COMPONENTS, MOST_WITNESSES = 512, 2048
 
 
-def joined(labels: Integers, sizes: Floats, n_clusters: int, points: Any, random: np.random.RandomState) -> Integers:
-    """Component labels merged until ``n_clusters`` are left; −1 (isolated) stays.
+def join_components(
+    labels: Integers, sizes: Floats, n_clusters: int, points: Any, random: np.random.RandomState
+) -> Integers:
+    """Merge component labels until ``n_clusters`` are left; −1 (isolated) stays.
 
     The cost of joining two groups is Ward's with the gap between them in place of the distance of their means,
     ``m_a m_b / (m_a + m_b) · gap²``: means say nothing about rings inside rings. Without ``points`` (a precomputed
@@ -34,16 +40,16 @@ def joined(labels: Integers, sizes: Floats, n_clusters: int, points: Any, random
 
 
 def component_gaps(labels: Integers, n_components: int, points: Any, random: np.random.RandomState) -> Floats:
-    """The smallest squared distance between witnesses of each two components."""
+    """The smallest squared distance between the witnesses of each two components; all 1 without points."""
     if points is None:
         return 1.0 - np.eye(n_components)
-    rows, offsets = witnesses(labels, n_components, random)
+    rows, offsets = draw_witnesses(labels, n_components, random)
     squared = euclidean_distances(arrays.to_host(arrays.take_rows(points, rows)), squared=True)
     return np.minimum.reduceat(np.minimum.reduceat(squared, offsets, axis=0), offsets, axis=1)
 
 
-def witnesses(labels: Integers, n_components: int, random: np.random.RandomState) -> tuple[Integers, Integers]:
-    """Random members of each component, grouped, and where each group begins."""
+def draw_witnesses(labels: Integers, n_components: int, random: np.random.RandomState) -> tuple[Integers, Integers]:
+    """Random members of each component, grouped by component, and the offset of each group."""
     share = max(1, MOST_WITNESSES // n_components)
     shuffled = random.permutation(np.flatnonzero(labels >= 0))
     grouped = shuffled[np.argsort(labels[shuffled], kind="stable")]
@@ -54,7 +60,7 @@ def witnesses(labels: Integers, n_components: int, random: np.random.RandomState
 
 
 def agglomerate(gaps: Floats, masses: Floats, n_groups: int) -> Integers:
-    """Greedy joining by mass-weighted gaps; groups are numbered by their first member."""
+    """Join the two cheapest groups again and again; the groups that are left are numbered by their first member."""
     gaps, masses = gaps.astype(np.float64), masses.astype(np.float64)
     group = np.arange(masses.size)
     np.fill_diagonal(gaps, np.inf)

@@ -1,10 +1,10 @@
-"""How many clusters a graph has: cut it where a valley between two hills is deeper than chance makes one.
+"""Counts the clusters of a graph: it is split wherever its cut has a valley that is deeper than chance makes one.
 
 The samples of a part are ordered by the second eigenvector of its graph, and the cut between the first t and the rest
 is a profile over t. Within one cluster the profile is a hill; between two it has a valley. In units of a sample's mean
-degree a cut is a count, whose square root has a standard deviation of about 1/2, so that ``2(√peak − √valley)`` is a
-number of standard deviations; the deepest of about m/l independent valleys that chance alone makes in m samples reaches
-``√(2 ln(m/l))``. Deeper valleys split the part, and its pieces are looked at in the same way.
+degree a cut is a count, whose square root has a standard deviation of about 1/2. So ``2(√peak − √valley)`` is a number
+of standard deviations. The deepest of about m/l independent valleys that chance alone makes in m samples, l of them to
+a piece at least, reaches ``√(2 ln(m/l))``. A deeper valley splits the part, and the same is done with its pieces.
 """
 
 from __future__ import annotations
@@ -19,28 +19,27 @@ from scipy.sparse.csgraph import connected_components
 
 from afcm._typing import Floats, Integers
 from afcm.graph import eigenvectors
-from afcm.graph.affinity import normalised
+from afcm.graph.affinity import normalize_graph
 
 # The order along the second eigenvector needs a few digits of it (radians).
 ANGLE = 1e-3
 
 
 class Valley(NamedTuple):
-    """The deepest valley of a part."""
+    """The deepest valley in the cut profile of a part."""
 
     depth: float  # 2(√peak − √valley), in standard deviations; infinite between components
-    needed: float  # what chance reaches
+    needed: float  # the depth that chance alone reaches
     sizes: tuple[float, float]  # samples on either side
 
     @property
-    def deep(self) -> bool:
-        """Deeper than chance."""
+    def is_deep(self) -> bool:
         return self.depth > self.needed
 
 
 @dataclass(frozen=True)
 class Parts:
-    """The pieces of a graph, the valleys between them, and the deepest that was left in each piece."""
+    """The pieces of a graph, the valleys between them, and the deepest valley left within each piece."""
 
     labels: Integers  # of the nodes, from 0; −1 for scattered ones
     between: tuple[Valley, ...]
@@ -48,29 +47,28 @@ class Parts:
 
     @property
     def count(self) -> int:
-        """Number of pieces."""
         return int(self.labels.max(initial=-1)) + 1
 
     @property
     def deepest_within(self) -> float:
-        """How near any piece is to being split: the depth of its deepest valley as a share of what chance reaches."""
+        """The largest depth left in a piece, as a share of the depth that would split it."""
         return max((valley.depth / valley.needed for valley in self.within), default=0.0)
 
 
-def parts(weights: Any, masses: Floats | None, least: int) -> Parts:
-    """Split a symmetric graph at valleys that are deeper than chance; no piece has less than ``least`` samples.
+def split_at_valleys(weights: Any, masses: Floats | None, least: int) -> Parts:
+    """Split a symmetric graph at valleys that are deeper than chance makes them.
 
     Parameters
     ----------
     weights : sparse array (n, n)
         Symmetric similarities.
     masses : array (n,) or None
-        How many samples each node stands for.
+        The number of samples that each node stands for.
     least : int
-        Components with fewer samples are scattered ones and no piece.
+        The fewest samples of a piece; samples of smaller components belong to none.
     """
     mass = np.ones(weights.shape[0]) if masses is None else masses
-    counted = with_masses(weights, mass)
+    counted = scale_by_masses(weights, mass)
     unit = float(counted.sum() / mass.sum())
     labels = np.full(mass.size, -1)
     between: list[Valley] = []
@@ -82,8 +80,8 @@ def parts(weights: Any, masses: Floats | None, least: int) -> Parts:
         nodes = todo.pop()
         pieces, valley = _split(counted, nodes, mass, least, unit)
         if valley is not None:
-            (between if valley.deep else within).append(valley)
-        if valley is not None and valley.deep:
+            (between if valley.is_deep else within).append(valley)
+        if valley is not None and valley.is_deep:
             todo += [part for piece in pieces for part in _components(counted, piece, mass, least)]
         else:
             labels[nodes] = n_done
@@ -91,15 +89,15 @@ def parts(weights: Any, masses: Floats | None, least: int) -> Parts:
     return Parts(labels, tuple(between), tuple(within))
 
 
-def with_masses(weights: Any, mass: Floats) -> Any:
-    """``m_i w_ij m_j``: the edges between all samples that two nodes stand for."""
+def scale_by_masses(weights: Any, mass: Floats) -> Any:
+    """``m_i w_ij m_j``: the total weight between the samples that two nodes stand for."""
     scaled = sp.csr_array(weights, dtype=np.float64, copy=True)
     scaled.data *= np.repeat(mass, np.diff(scaled.indptr)) * mass[scaled.indices]
     return scaled
 
 
 def _components(counted: Any, nodes: Integers, mass: Floats, least: int) -> list[Integers]:
-    """Connected pieces of at least ``least`` samples."""
+    """The connected components of some nodes that have at least ``least`` samples."""
     n_found, labels = connected_components(counted[nodes][:, nodes], directed=False)
     sizes = np.bincount(labels, weights=mass[nodes], minlength=n_found)
     return [nodes[labels == j] for j in np.flatnonzero(sizes >= least)]
@@ -108,12 +106,12 @@ def _components(counted: Any, nodes: Integers, mass: Floats, least: int) -> list
 def _split(
     counted: Any, nodes: Integers, mass: Floats, least: int, unit: float
 ) -> tuple[list[Integers], Valley | None]:
-    """The two sides of the deepest valley of a connected part; nothing if it is too small for two pieces."""
+    """The two sides of the deepest valley of a connected part, and the valley; None if the part is too small."""
     size = float(mass[nodes].sum())
     if size < 2 * least or nodes.size < 4:
         return [], None
     own = counted[nodes][:, nodes]
-    order = along(own)
+    order = order_nodes(own)
     profile = cut_profile(own, order)
     passed = np.cumsum(mass[nodes][order])[:-1]
     depths = np.where((passed >= least) & (passed <= size - least), valley_depths(profile / unit), 0.0)
@@ -123,10 +121,10 @@ def _split(
     return [nodes[order[: deepest + 1]], nodes[order[deepest + 1 :]]], valley
 
 
-def along(weights: Any) -> Integers:
-    """Nodes in the order of the random walk's second eigenvector."""
-    graph = normalised(weights)
-    second = eigenvectors.leading(graph, 2, ANGLE).vectors[:, 1]
+def order_nodes(weights: Any) -> Integers:
+    """The nodes in the order of the random walk's second eigenvector."""
+    graph = normalize_graph(weights)
+    second = eigenvectors.solve_leading(graph, 2, ANGLE).vectors[:, 1]
     return np.argsort(second / np.sqrt(graph.degrees), kind="stable")
 
 
@@ -142,6 +140,6 @@ def cut_profile(weights: Any, order: Integers) -> Floats:
 
 
 def valley_depths(profile: Floats) -> Floats:
-    """``2(√peak − √cut)`` everywhere, the peak being the lower of the highest cuts on either side."""
+    """``2(√peak − √cut)`` at each cut; the peak is the lower one of the highest cuts on its two sides."""
     left, right = np.maximum.accumulate(profile), np.maximum.accumulate(profile[::-1])[::-1]
     return 2 * (np.sqrt(np.minimum(left, right)) - np.sqrt(profile))

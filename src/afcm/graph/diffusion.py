@@ -1,7 +1,7 @@
-"""Memberships that know how mixed a neighbourhood is: spread over the graph by a random walk that keeps coming home.
+"""Softens memberships by a random walk over the graph that returns to its start again and again.
 
 The learned γ makes almost every membership 0 or 1, whether a sample lies in the middle of its cluster or between two.
-The graph knows the difference: a walk from a sample between two clusters soon visits both.
+The graph knows the difference: a walk that starts between two clusters soon visits both.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from array_api_compat import array_namespace
 
 from afcm.graph.affinity import Graph
 
-# The walk goes home with this probability after each step: about ten steps away on average. Of .5, .2, .1 and .05 this
-# gives the lowest calibration error without making clear clusters look doubtful (docs/label-free.md).
+# The walk returns to its start with this probability after each step, so it is about ten steps long. Of .5, .2, .1 and
+# .05 this gives the lowest calibration error without making clear clusters look doubtful (docs/label-free.md).
 RESTART = 0.1
-# Steps are added until no membership can change by more than this.
+# The sum ends when no membership can change by more than this.
 TOLERANCE = 1e-3
 
 
-def diffused(graph: Graph, memberships: Any, restart: float = RESTART) -> Any:
+def diffuse(graph: Graph, memberships: Any, restart: float = RESTART) -> Any:
     """``r Σ_t (1 − r)^t P^t U`` with the random walk ``P = D⁻¹ W M``; rows still sum to 1.
 
-    A node without neighbours keeps its row.
+    A node without neighbors keeps its row.
     """
     xp = array_namespace(memberships)
     scale = xp.sqrt(graph.volumes)[:, None]

@@ -1,4 +1,4 @@
-"""Identical samples become one node of the graph, with their number as its mass."""
+"""Merges identical samples into one node of the graph, whose mass is their number or total weight."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from afcm._typing import Floats, Integers
 from afcm.arrays import backend_of, from_host, is_tensor, to_host
 
 
-class Distinct(NamedTuple):
-    """The different rows of a table: which to keep, how many samples each stands for, and which row each sample is."""
+class DistinctRows(NamedTuple):
+    """The distinct rows of a table."""
 
-    rows: Integers
-    masses: Floats | None
-    inverse: Integers | slice
+    rows: Integers  # the number of one row of each kind
+    masses: Floats | None  # the total weight of each; None if every row is its own kind, with weight 1
+    inverse: Integers | slice  # where each row of the table is in ``rows``; −1 if its weight is 0
 
 
-def distinct(points: Any, sample_weight: Floats | None = None, *, merge: bool = True) -> Distinct:
-    """Identical rows become one with their total weight; rows of weight 0 disappear.
+def merge_duplicates(points: Any, sample_weight: Floats | None = None, *, merge: bool = True) -> DistinctRows:
+    """Make identical rows one with their total weight, and drop rows of weight 0.
 
     With duplicates or weights the rows come in an order that depends on their contents alone, so that repeating a
-    sample and doubling its weight give the same problem to the last bit. Without either nothing is moved.
+    sample and doubling its weight give the same problem to the last bit. Without either no row moves.
     """
     n = points.shape[0]
-    everything = Distinct(np.arange(n), None, slice(None))
+    everything = DistinctRows(np.arange(n), None, slice(None))
     if not merge and sample_weight is None:
         return everything
     if is_tensor(points):
         if sample_weight is None and not backend_of(points).may_have_equal_rows(points):
             return everything
-        found = distinct(to_host(points), sample_weight, merge=merge)  # duplicates are sorted out on the host
+        found = merge_duplicates(to_host(points), sample_weight, merge=merge)  # duplicates are sorted out on the host
         return found._replace(masses=from_host(found.masses, points))
     first, inverse = _first_of_equals(points) if merge else (np.arange(n), np.arange(n))
     if sample_weight is None and first.size == n:
@@ -42,11 +42,11 @@ def distinct(points: Any, sample_weight: Floats | None = None, *, merge: bool = 
     masses = np.bincount(inverse, weights=weights, minlength=first.size).astype(np.float64)
     kept = masses > 0
     renumbered = np.where(kept, np.cumsum(kept) - 1, -1)
-    return Distinct(first[kept], masses[kept], renumbered[inverse])
+    return DistinctRows(first[kept], masses[kept], renumbered[inverse])
 
 
 def _first_of_equals(points: Any) -> tuple[Integers, Integers]:
-    """The first of each group of equal rows, ordered by content, and the group of each row."""
+    """The first of each group of equal rows, in the order of their contents, and the group of each row."""
     if sp.issparse(points):
         points = _rows_as_objects(points)
         _, first, inverse = np.unique(points, return_index=True, return_inverse=True)

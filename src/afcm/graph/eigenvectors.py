@@ -1,4 +1,4 @@
-"""Leading eigenvectors of a graph, to start from and to look at."""
+"""Solves for the leading eigenvectors of a graph; those of its components are known without solving."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from afcm.linalg import eigensolver
 from afcm.linalg.operator import Eigenpairs, GraphPlusLowRank
 from afcm.linalg.search_space import n_guards
 
-# The start needs the right subspace, not its last digits (radians).
+# A start needs the right subspace, not its last digits (radians).
 START_ANGLE = 1e-2
 
 
 def indicator(labels: Any, n_groups: int) -> Any:
-    """1 at each label (n×g); a negative label counts from the end."""
+    """The matrix with a 1 at each row's label (n×g); a negative label counts from the end."""
     xp = array_namespace(labels)
     return xp.eye(n_groups, dtype=xp.float64, device=device(labels))[labels]
 
 
-def leading(
+def solve_leading(
     graph: Graph,
     n_wanted: int,
     angle_tol: float = START_ANGLE,
@@ -33,7 +33,7 @@ def leading(
     hint: Floats | None = None,
     max_steps: int = 2000,
 ) -> Eigenpairs:
-    """The leading eigenvectors of S; by default accurate enough to start from."""
+    """The leading eigenvectors of S, by default as accurate as a start needs; ``hint`` is where to search for them."""
     operator, block = GraphPlusLowRank(graph.operator), search_block(graph, n_wanted, hint)
     return eigensolver.leading_eigenvectors(
         operator, block, n_wanted, angle_tol=angle_tol, max_steps=max_steps, dense=dense
@@ -41,7 +41,7 @@ def leading(
 
 
 def search_block(graph: Graph, n_clusters: int, hint: Floats | None = None) -> Floats:
-    """Where a first eigen-solve searches: the known null vectors, a hint, then directions from a seed of their own."""
+    """The block that an eigen-solve starts from: known eigenvectors, the hint, then random columns of a fixed seed."""
     n_components, labels = graph.components
     xp = array_namespace(labels)
     known = null_space(graph, labels, n_components).vectors[:, :n_clusters]
@@ -53,7 +53,7 @@ def search_block(graph: Graph, n_clusters: int, hint: Floats | None = None) -> F
 
 
 def null_space(graph: Graph, labels: Integers, n_groups: int) -> Eigenpairs:
-    """``(M D)^{1/2} 1`` on each group of components: eigenvectors of S with eigenvalue 1, exactly."""
+    """``(M D)^{1/2} 1`` on each group of components: the exact eigenvectors of S with eigenvalue 1."""
     xp = array_namespace(labels)
     groups = indicator(labels, n_groups) * xp.sqrt(graph.volumes)[:, None]
     groups[labels < 0] = 0

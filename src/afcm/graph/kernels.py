@@ -1,4 +1,4 @@
-"""Kernels: from the distances of neighbors to their similarities."""
+"""Kernels: functions from the distances of neighbors to their similarities."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from afcm.linalg.ratios import ratio
 from afcm.neighbors.search import Neighbors
 
 
-class Lists(NamedTuple):
-    """Neighbour lists of some samples among the graph's nodes, as a kernel sees them."""
+class NeighborLists(NamedTuple):
+    """The nearest nodes of some samples, with all that a kernel may ask of them."""
 
     squared: Floats  # n×k squared distances, nearest first
-    beyond: Floats  # n: squared distance to the (k+1)-th neighbour, or to the k-th where there is no further
-    own_scale: Floats  # n: distance to the k-th neighbour
-    their_scale: Floats  # n×k: the same for each neighbour
+    beyond: Floats  # n: squared distance to the (k+1)-th neighbor, or to the k-th where that is the last
+    own_scale: Floats  # n: distance to the k-th neighbor
+    their_scale: Floats  # n×k: the same distance of each neighbor
     bandwidth: float
 
 
-def gaussian(lists: Lists) -> Floats:
+def gaussian(lists: NeighborLists) -> Floats:
     """``exp(−d² / (2σ²))``, the paper's, with σ = ``bandwidth``."""
     return array_namespace(lists.squared).exp(-lists.squared / (2 * lists.bandwidth**2))
 
 
-def local(lists: Lists) -> Floats:
-    """``exp(−d² / (s_i s_j))``, s the distance to the k-th neighbour: self-tuning (Zelnik-Manor and Perona).
+def local(lists: NeighborLists) -> Floats:
+    """``exp(−d² / (s_i s_j))``, s the distance to the k-th neighbor: self-tuning (Zelnik-Manor and Perona).
 
     Where s is 0 (k copies of a sample that were not merged) copies have similarity 1 and others 0.
     """
@@ -39,7 +39,7 @@ def local(lists: Lists) -> Floats:
     return xp.exp(-ratio(lists.squared, scales, without_scale))
 
 
-def adaptive(lists: Lists) -> Floats:
+def adaptive(lists: NeighborLists) -> Floats:
     """``(e_{k+1} − e_j) / (k e_{k+1} − Σ_l e_l)`` with e the squared distances: no parameter, rows sum to 1."""
     xp = array_namespace(lists.squared)
     closeness = lists.beyond[:, None] - lists.squared
@@ -47,12 +47,11 @@ def adaptive(lists: Lists) -> Floats:
     return ratio(closeness, totals, xp.full_like(closeness, 1 / closeness.shape[1]))
 
 
-def binary(lists: Lists) -> Floats:
-    """1 for every neighbour."""
+def binary(lists: NeighborLists) -> Floats:
     return array_namespace(lists.squared).ones_like(lists.squared)
 
 
-KERNELS: dict[str, Callable[[Lists], Floats]] = {
+KERNELS: dict[str, Callable[[NeighborLists], Floats]] = {
     "adaptive": adaptive,
     "local": local,
     "gaussian": gaussian,
@@ -60,12 +59,12 @@ KERNELS: dict[str, Callable[[Lists], Floats]] = {
 }
 
 
-def neighbor_lists(neighbors: Neighbors, k: int, bandwidth: float, scales: Floats | None = None) -> Lists:
-    """What the kernels need, from neighbours with one more than k where there is one.
+def neighbor_lists(neighbors: Neighbors, k: int, bandwidth: float, scales: Floats | None = None) -> NeighborLists:
+    """Make the lists of k neighbors; ``neighbors`` has one more, where there is one.
 
-    ``scales`` are those of the graph's nodes when the lists belong to new samples.
+    ``scales`` are the graph's own, for lists of new samples.
     """
     squared = neighbors.squared[:, :k]
     own = array_namespace(squared).sqrt(squared[:, -1])
     their = (own if scales is None else scales)[neighbors.indices[:, :k]]
-    return Lists(squared, neighbors.squared[:, -1], own, their, bandwidth)
+    return NeighborLists(squared, neighbors.squared[:, -1], own, their, bandwidth)

@@ -11,10 +11,16 @@ from afcm import arrays
 from afcm._util import progress
 from afcm.fitting import starts
 from afcm.graph import counting, sharpening
-from afcm.graph.affinity import Graph, neighbor_graph, normalised
-from afcm.graph.duplicates import Distinct
-from afcm.graph.eigenvectors import START_ANGLE, leading
-from afcm.graph.similarity import GivenSimilarity, NeighborSimilarity, agreed_weights, natural_neighbors, searched
+from afcm.graph.affinity import Graph, neighbor_graph, normalize_graph
+from afcm.graph.duplicates import DistinctRows
+from afcm.graph.eigenvectors import START_ANGLE, solve_leading
+from afcm.graph.similarity import (
+    GivenSimilarity,
+    NeighborSimilarity,
+    agreement_weights,
+    default_n_neighbors,
+    search_neighbors,
+)
 from afcm.linalg.eigenbasis import LearningSolver
 from afcm.linalg.operator import Eigenpairs
 from afcm.neighbors.search import Neighbors
@@ -56,7 +62,7 @@ class PreparedGraph:
     """
 
     samples: Any
-    nodes: Distinct
+    nodes: DistinctRows
     points: Any
     similarity: Any
     graph: Graph
@@ -79,7 +85,7 @@ class PreparedGraph:
         key = (n_wanted, angle_tol)
         if key not in self._solved:
             progress.start_stage("solving for eigenvectors")
-            self._solved[key] = leading(self.graph, n_wanted, angle_tol, dense=self.dense, hint=self.hint)
+            self._solved[key] = solve_leading(self.graph, n_wanted, angle_tol, dense=self.dense, hint=self.hint)
         return self._solved[key]
 
     def spectral_start(
@@ -110,43 +116,47 @@ class GraphSetting:
     bandwidth: float
     search: str = "exact"
 
-    def from_points(self, X: Any, nodes: Distinct) -> PreparedGraph:
+    def from_points(self, X: Any, nodes: DistinctRows) -> PreparedGraph:
         """The graph of the nearest neighbours among different samples."""
         points = X if nodes.masses is None else arrays.take_rows(X, nodes.rows)
         counted = None if self.n_clusters is not None else count_neighbors(points, self.search)
         parts = None if counted is None else counted_parts(*counted, nodes.masses)
         n_clusters = self.n_clusters or max(parts.count if parts else 1, 1)
-        wanted = self.n_neighbors or natural_neighbors(points.shape[0], n_clusters)
+        wanted = self.n_neighbors or default_n_neighbors(points.shape[0], n_clusters)
         k = min(wanted, points.shape[0] - 1)
-        found = counted[0] if counted and counted[1] >= k else searched(points, k, self.search)[0]
+        found = counted[0] if counted and counted[1] >= k else search_neighbors(points, k, self.search)[0]
         base, (graph, hint) = self._graphs(found, k, n_clusters, nodes.masses)
         kernel = "adaptive" if self.kernel == "sharpened" else self.kernel
-        similarity = NeighborSimilarity.among(points, found, k, kernel, self.bandwidth)
+        similarity = NeighborSimilarity.from_neighbors(points, found, k, kernel, self.bandwidth)
         return PreparedGraph(X, nodes, points, similarity, graph, base, hint, parts, found.recall)
 
-    def _graphs(self, found: Neighbors, k: int, n_clusters: int, masses: Any) -> tuple[Graph, sharpening.Sharpened]:
+    def _graphs(
+        self, found: Neighbors, k: int, n_clusters: int, masses: Any
+    ) -> tuple[Graph, sharpening.SharpenedGraph]:
         found = found.first(k + 1)
         if self.kernel != "sharpened":
             graph = neighbor_graph(found, k, kernel=self.kernel, bandwidth=self.bandwidth, masses=masses)
-            return graph, sharpening.Sharpened(graph)
-        weights = agreed_weights(found, k)
-        base = normalised(weights, masses)
-        return base, sharpening.sharpened(base, weights, n_clusters, k)
+            return graph, sharpening.SharpenedGraph(graph)
+        weights = agreement_weights(found, k)
+        base = normalize_graph(weights, masses)
+        return base, sharpening.sharpen(base, weights, n_clusters, k)
 
-    def from_similarities(self, similarities: Any, nodes: Distinct) -> PreparedGraph:
+    def from_similarities(self, similarities: Any, nodes: DistinctRows) -> PreparedGraph:
         """A given graph."""
         weights = similarities[nodes.rows][:, nodes.rows]
-        graph = normalised(weights, nodes.masses)
-        parts = None if self.n_clusters is not None else counting.parts(weights, nodes.masses, FEWEST_SAMPLES)
+        graph = normalize_graph(weights, nodes.masses)
+        parts = (
+            None if self.n_clusters is not None else counting.split_at_valleys(weights, nodes.masses, FEWEST_SAMPLES)
+        )
         return PreparedGraph(similarities, nodes, None, GivenSimilarity(nodes.rows), graph, graph, None, parts)
 
 
 def count_neighbors(points: Any, search: str = "exact") -> tuple[Neighbors, int]:
     """The neighbours in whose graph clusters are counted."""
-    return searched(points, COUNTING * natural_neighbors(points.shape[0], COUNTING_CLUSTERS), search)
+    return search_neighbors(points, COUNTING * default_n_neighbors(points.shape[0], COUNTING_CLUSTERS), search)
 
 
 def counted_parts(found: Neighbors, k: int, masses: Any) -> counting.Parts:
     """The pieces of the graph of these neighbours, found on the host."""
-    weights = arrays.to_host(agreed_weights(found, k))
-    return counting.parts(weights, arrays.to_host(masses), max(FEWEST_SAMPLES, k // 2))
+    weights = arrays.to_host(agreement_weights(found, k))
+    return counting.split_at_valleys(weights, arrays.to_host(masses), max(FEWEST_SAMPLES, k // 2))

@@ -1,9 +1,9 @@
-"""A graph that has looked at itself: edges whose ends its eigenvectors hold together keep their weight, others fade.
+"""Sharpens a graph: edges between nodes that its leading eigenvectors hold apart lose their weight.
 
-A neighbour graph has edges between clusters wherever clusters touch. Its leading eigenvectors are averages over the
-whole graph and know better than any single edge which side a node belongs to. One look is enough: every edge is
-multiplied by how far its ends point in the same direction in the first q eigenvectors, averaged over q from c to 2c,
-because the c-th eigenvector is often not the one that separates two of the clusters.
+A neighbor graph has edges between clusters wherever clusters touch. Its leading eigenvectors are averages over the
+whole graph and know better than any single edge which side a node belongs to. Once is enough: every edge is multiplied
+by how far its ends point in the same direction in the first q eigenvectors, averaged over q from c to 2c, because the
+c-th eigenvector is often not the one that separates two of the clusters.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from array_api_compat import array_namespace
 from afcm._typing import Floats
 from afcm.arrays import backend_of
 from afcm.graph import eigenvectors
-from afcm.graph.affinity import Graph, normalised
+from afcm.graph.affinity import Graph, normalize_graph
 from afcm.linalg.ratios import ratio
 
-# Spaces of c to so many times c eigenvectors are looked at.
+# The average is over spaces of c to so many times c eigenvectors.
 FINEST = 2
 # The power of the cosine between the two ends of an edge.
 SHARPNESS = 4
@@ -28,30 +28,29 @@ FLOOR = 0.01
 ROUGH_STEPS = 8
 
 
-class Sharpened(NamedTuple):
-    """A graph and, where it was sharpened, eigenvectors of the graph before: a good place to search for its own."""
+class SharpenedGraph(NamedTuple):
+    """A graph after sharpening."""
 
     graph: Graph
-    hint: Floats | None = None
+    hint: Floats | None = None  # eigenvectors of the graph before, a good place to search for its own; None: unchanged
 
 
-def sharpened(graph: Graph, weights: Any, n_clusters: int, n_neighbors: int) -> Sharpened:
-    """The graph of these symmetric weights, sharpened; itself if it has c components anyway.
+def sharpen(graph: Graph, weights: Any, n_clusters: int, n_neighbors: int) -> SharpenedGraph:
+    """Sharpen the graph of these symmetric weights; it stays as it is if it has c components anyway.
 
-    k neighbours cannot tell groups of fewer than 2k nodes apart, so no more than n / 2k eigenvectors are asked.
+    k neighbors cannot tell groups of fewer than 2k nodes apart, so at most n / 2k eigenvectors are used.
     """
     most = min(FINEST * n_clusters, graph.degrees.shape[0] // (2 * n_neighbors))
     if graph.components[0] >= n_clusters or most <= n_clusters:
-        return Sharpened(graph)
-    accurate = eigenvectors.leading(graph, n_clusters).vectors
-    vectors = eigenvectors.leading(graph, most, hint=accurate, max_steps=ROUGH_STEPS).vectors
+        return SharpenedGraph(graph)
+    accurate = eigenvectors.solve_leading(graph, n_clusters).vectors
+    vectors = eigenvectors.solve_leading(graph, most, hint=accurate, max_steps=ROUGH_STEPS).vectors
     backend = backend_of(weights)
     rows, columns, data = backend.list_upper_edges(weights)
     together = coherence(vectors, (rows, columns), n_clusters)
     kept = data * (FLOOR + (1 - FLOOR) * together)
-    return Sharpened(
-        normalised(backend.build_from_upper_edges((rows, columns, kept), weights.shape[0]), graph.masses), vectors
-    )
+    sharper = backend.build_from_upper_edges((rows, columns, kept), weights.shape[0])
+    return SharpenedGraph(normalize_graph(sharper, graph.masses), vectors)
 
 
 def coherence(vectors: Floats, edges: tuple[Any, Any], fewest: int) -> Floats:

@@ -1,4 +1,4 @@
-"""From what a fit was given to its graph, and from new samples to their similarities with the graph's nodes."""
+"""Similarities of samples to the nodes of a graph: among the nodes themselves, and of new samples."""
 
 from __future__ import annotations
 
@@ -11,71 +11,73 @@ import scipy.sparse as sp
 from array_api_compat import array_namespace
 
 from afcm._typing import Floats, Integers
-from afcm.graph.affinity import agreed, directed, neighbor_weights, without_empty_rows
+from afcm.graph.affinity import fill_empty_rows, neighbor_matrix, neighbor_weights, symmetrize_by_agreement
 from afcm.graph.kernels import KERNELS, neighbor_lists
 from afcm.neighbors.search import Neighbors, find_neighbors
 
-# Neighbours for each doubling of the mean cluster size, and never fewer than this (docs/label-free.md).
+# Neighbors for each doubling of the mean cluster size, and never fewer than this (docs/label-free.md).
 PER_DOUBLING, FEWEST = 1.5, 3
 
 
-class Placed(NamedTuple):
-    """New samples as the graph sees them."""
+class PlacedSamples(NamedTuple):
+    """New samples with their similarities to the nodes of a graph."""
 
     weights: Any  # sparse m×n similarities, no empty row
-    twins: Integers  # the node a sample is identical to, or −1
+    twins: Integers  # the node that a sample is identical to, or −1
 
 
-def searched(points: Any, n_neighbors: int, search: str = "exact") -> tuple[Neighbors, int]:
-    """The neighbours of these nodes and their number, at most all others; one more is found for the adaptive kernel."""
+def search_neighbors(points: Any, n_neighbors: int, search: str = "exact") -> tuple[Neighbors, int]:
+    """The nearest neighbors of these nodes and their number k, at most all others.
+
+    One more than k is found, where there is one: the adaptive kernel needs it.
+    """
     others = points.shape[0] - 1
     k = min(n_neighbors, others)
     return find_neighbors(points, min(k + 1, others), search=search), k
 
 
-def agreed_weights(found: Neighbors, k: int) -> Any:
-    """Adaptive similarities, as far as both sides see them."""
-    return agreed(neighbor_weights(found.first(k + 1), k, kernel="adaptive"))
+def agreement_weights(found: Neighbors, k: int) -> Any:
+    """Adaptive similarities, symmetric by `symmetrize_by_agreement`."""
+    return symmetrize_by_agreement(neighbor_weights(found.first(k + 1), k, kernel="adaptive"))
 
 
-def natural_neighbors(n_nodes: int, n_clusters: int) -> int:
-    """Neighbours by default: in proportion to the logarithm of a cluster's size, which is what connects it."""
+def default_n_neighbors(n_nodes: int, n_clusters: int) -> int:
+    """``PER_DOUBLING log2(n / c)``: the neighbors that connect a cluster grow with the logarithm of its size."""
     return max(round(PER_DOUBLING * math.log2(max(n_nodes / n_clusters, 2))), FEWEST)
 
 
 @dataclass(frozen=True)
 class NeighborSimilarity:
-    """Similarity by a kernel on nearest neighbours."""
+    """Similarity by a kernel on the nearest nodes."""
 
     points: Any
-    scales: Floats  # distance of each node to its k-th neighbour
+    scales: Floats  # distance of each node to its k-th neighbor
     k: int
     kernel: str
     bandwidth: float
 
     @classmethod
-    def among(cls, points: Any, found: Neighbors, k: int, kernel: str, bandwidth: float = 1.0) -> Self:
-        """The similarity to nodes whose neighbours are known."""
+    def from_neighbors(cls, points: Any, found: Neighbors, k: int, kernel: str, bandwidth: float = 1.0) -> Self:
         return cls(points, array_namespace(found.squared).sqrt(found.squared[:, k - 1]), k, kernel, bandwidth)
 
-    def place(self, queries: Any) -> Placed:
-        """Similarities of new samples; one too far from everything is similar to its nearest node alone."""
+    def place(self, queries: Any) -> PlacedSamples:
+        """Place new samples; one too far from everything is similar to its nearest node alone."""
         found = find_neighbors(self.points, min(self.k + 1, self.points.shape[0]), queries)
         xp, nearest = array_namespace(found.squared), found.indices[:, 0]
         lists = neighbor_lists(found, self.k, self.bandwidth, self.scales)
         weights = KERNELS[self.kernel](lists)
         weights[:, 0] = xp.where(xp.sum(weights, axis=1) > 0, weights[:, 0], xp.ones_like(weights[:, 0]))
         twins = xp.where(found.squared[:, 0] == 0, nearest, xp.full_like(nearest, -1))
-        return Placed(directed(weights, found.indices, self.scales.shape[0]), twins)
+        return PlacedSamples(neighbor_matrix(weights, found.indices, self.scales.shape[0]), twins)
 
 
 @dataclass(frozen=True)
 class GivenSimilarity:
-    """A precomputed affinity: ``rows`` are the samples that became nodes."""
+    """Similarity that is precomputed."""
 
-    rows: Integers
+    rows: Integers  # which of the fitted samples are nodes
 
-    def place(self, similarities: Any) -> Placed:
-        """Given similarities to the fitted samples; a sample similar to none is similar to all."""
+    def place(self, similarities: Any) -> PlacedSamples:
+        """Place samples by their similarities to the fitted ones; a sample similar to none is similar to all."""
         weights = sp.csr_array(similarities, dtype=np.float64)[:, self.rows]
-        return Placed(without_empty_rows(weights), np.full(weights.shape[0], -1))
+        return PlacedSamples(fill_empty_rows(weights), np.full(weights.shape[0], -1))

@@ -25,7 +25,7 @@ from afcm.estimators.mixture import GeneralizedGaussianMixture
 from afcm.estimators.plain import PlainAFCM
 from afcm.estimators.streaming import Stream
 from afcm.graph.affinity import Graph
-from afcm.graph.anchors.affinity import AnchorAffinity, AnchoredGraph
+from afcm.graph.anchors.affinity import FactoredAffinity
 from afcm.graph.anchors.weights import AnchorSimilarity
 from afcm.graph.kernels import KERNELS
 from afcm.graph.similarity import GivenSimilarity, NeighborSimilarity
@@ -147,7 +147,7 @@ GRAPH_MODEL: dict[str, Spec] = {
     "eigen_residual_": number,
     "_extension": part(Extension, AnchorExtension),
     "_similarity": part(NeighborSimilarity, GivenSimilarity, AnchorSimilarity),
-    "_base": part(Graph, AnchoredGraph),
+    "_base": part(Graph),
     "_inverse": specs.either(specs.everything("n", "v"), integers("n", least=-1, below="v")),
 }
 GRAPH_ANCHORS: dict[str, Spec] = {"anchors_": floats("a", "d"), "n_anchors_": specs.size("a")}
@@ -247,6 +247,7 @@ POINTS: dict[str, Spec] = {
 ANCHOR_WEIGHTS: dict[str, Spec] = {
     "weights": specs.sparse("v", "a", least=0),
     "sizes": floats("a", least=0),
+    "anchor_components": integers("a", least=-1, below="a"),
     "masses": optional(floats("v", least=0)),
 }
 ANCHOR_NODES: dict[str, Spec] = {"keys": integers("v", least=INT64.min), "numbers": integers("v", below="v")}
@@ -257,15 +258,14 @@ PARTS: dict[str, Kind] = {
     "Stream": Kind(Stream, STREAM),
     "NeighborSimilarity": Kind(NeighborSimilarity, {**POINTS, **WEIGHTS}),
     "GivenSimilarity": Kind(GivenSimilarity, {"rows": integers("v", below="d")}),
-    "Graph": Kind(Graph, {"affinity": specs.sparse("v", "v", least=0), **NODES}),
+    "Graph": Kind(Graph, {"affinity": specs.either(specs.sparse("v", "v", least=0), part(FactoredAffinity)), **NODES}),
     "AnchorSimilarity": Kind(
         AnchorSimilarity,
         {"anchors": floats("a", "d"), "scales": floats("a", least=0), **WEIGHTS, **ANCHOR_NODES},
     ),
-    "AnchorAffinity": Kind(AnchorAffinity, ANCHOR_WEIGHTS),
-    "AnchoredGraph": Kind(AnchoredGraph, {"affinity": part(AnchorAffinity), **NODES}),
+    "FactoredAffinity": Kind(FactoredAffinity, ANCHOR_WEIGHTS),
     "AnchorExtension": Kind(
-        AnchorExtension, {**EMBEDDED, "anchor_embedding": floats("a", "q"), "affinity": part(AnchorAffinity)}
+        AnchorExtension, {**EMBEDDED, "anchor_embedding": floats("a", "q"), "affinity": part(FactoredAffinity)}
     ),
 }
 KINDS: Table = {**ESTIMATORS, **PARTS}

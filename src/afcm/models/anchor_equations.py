@@ -19,8 +19,8 @@ import numpy as np
 from afcm._typing import Floats
 from afcm.equations import paper
 from afcm.equations.paper import largest_change
-from afcm.graph.affinity import cut_shares
-from afcm.graph.anchors.affinity import AnchorGraph
+from afcm.graph.affinity import normalized_cut_of_volumes
+from afcm.graph.anchors.affinity import CoarseGraph
 from afcm.graph.anchors.embedding import Coefficients, inverse_roots
 from afcm.linalg import eigensolver
 from afcm.linalg.operator import GraphPlusLowRank
@@ -95,16 +95,16 @@ def added(parts: Iterable[Sums]) -> Sums:
 # --- what follows from the sums ---
 
 
-def small_matrix(anchors: AnchorGraph, found: Sums, graph_weight: float, precision: float) -> Floats:
+def small_matrix(anchors: CoarseGraph, found: Sums, graph_weight: float, precision: float) -> Floats:
     """``Gᵀ G``, (m+c)×(m+c)."""
     scale = np.sqrt(paper.inverse_totals(found.totals))
-    border = math.sqrt(graph_weight * precision) * anchors.scaled(found.links) * scale
+    border = math.sqrt(graph_weight * precision) * anchors.scale(found.links) * scale
     corner = precision * scale[:, None] * found.overlaps * scale
     return np.block([[graph_weight * anchors.affinity, border], [border.T, corner]])
 
 
 def embedding_step(
-    anchors: AnchorGraph, found: Sums, graph_weight: float, precision: float, start: Floats | None = None
+    anchors: CoarseGraph, found: Sums, graph_weight: float, precision: float, start: Floats | None = None
 ) -> Coefficients:
     """op8: the leading eigenvectors of ``Gᵀ G`` as what the rows of Q and U are multiplied with."""
     n_anchors, n_clusters = found.links.shape
@@ -117,7 +117,7 @@ def embedding_step(
     )
     vectors = eigen.vectors * inverse_roots(eigen.values)
     return Coefficients(
-        math.sqrt(graph_weight) * anchors.scaled(vectors[:n_anchors]),
+        math.sqrt(graph_weight) * anchors.scale(vectors[:n_anchors]),
         math.sqrt(precision) * np.sqrt(paper.inverse_totals(found.totals))[:, None] * vectors[n_anchors:],
         eigen.vectors,
         eigen.residual,
@@ -143,13 +143,13 @@ def scatter(found: Sums, coefficients: Coefficients) -> float:
     return paper.moved_scatter(total, cluster_sums(found, coefficients), found.totals)
 
 
-def roughness(anchors: AnchorGraph, found: Sums, coefficients: Coefficients) -> float:
+def roughness(anchors: CoarseGraph, found: Sums, coefficients: Coefficients) -> float:
     """``tr(Zᵀ L̂ Z) = tr(Zᵀ M Z) − ‖Λ^{-1/2} Qᵀ M Z‖²``."""
     image = anchors.weights @ coefficients.on_anchors + found.links @ coefficients.on_clusters
     total = float(np.any(coefficients.on_anchors, axis=0).sum())
-    return total - float(np.sum(anchors.scaled(image) ** 2))
+    return total - float(np.sum(anchors.scale(image) ** 2))
 
 
-def normalized_cut(anchors: AnchorGraph, links: Floats) -> float:
+def normalized_cut(anchors: CoarseGraph, links: Floats) -> float:
     """Of hard memberships with these links: ``Σ_j (1 − ‖Λ^{-1/2} Qᵀ M h_j‖² / N_j)``."""
-    return cut_shares(np.sum(anchors.scaled(links) ** 2, axis=0), links.sum(axis=0))
+    return normalized_cut_of_volumes(np.sum(anchors.scale(links) ** 2, axis=0), links.sum(axis=0))

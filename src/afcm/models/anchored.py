@@ -13,9 +13,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from afcm.equations import paper
-from afcm.graph.anchors.affinity import AnchorAffinity, AnchorGraph, own_masses
+from afcm.graph.anchors.affinity import CoarseGraph, FactoredAffinity, select_masses
 from afcm.graph.anchors.embedding import Coefficients
-from afcm.graph.similarity import Placed
+from afcm.graph.similarity import PlacedSamples
 from afcm.linalg.products import map_row_blocks, row_block
 from afcm.models.anchor_equations import (
     Look,
@@ -56,7 +56,7 @@ class AnchoredProblem:
 
     weights: Any = field(repr=False)
     masses: Any = field(repr=False)
-    anchors: AnchorGraph = field(repr=False)
+    anchors: CoarseGraph = field(repr=False)
     graph_weight: float
 
     made: ClassVar[type[AnchoredState]] = AnchoredState
@@ -65,7 +65,7 @@ class AnchoredProblem:
     @classmethod
     def of(cls, weights: Any, masses: Any, graph_weight: float) -> Self:
         """The anchors' graph is worked out."""
-        return cls(weights, masses, AnchorGraph.of(weights, masses), graph_weight)
+        return cls(weights, masses, CoarseGraph.from_rows(weights, masses), graph_weight)
 
     def sweep(self, state: AnchoredState) -> AnchoredState:
         """Algorithm 1, lines 4 to 7: op8, then the rest."""
@@ -108,7 +108,7 @@ class AnchoredProblem:
         return Look(following, embedding, added(self._by_blocks(part)))
 
     def _block(self, rows: slice, memberships: Any) -> tuple[Any, Any, Any]:
-        return row_block(self.weights, rows), memberships[rows], own_masses(self.masses, rows)
+        return row_block(self.weights, rows), memberships[rows], select_masses(self.masses, rows)
 
     def _by_blocks(self, work: Callable[[slice], Sums]) -> list[Sums]:
         return map_row_blocks(work, self.weights.shape[0])
@@ -154,13 +154,13 @@ class AnchorExtension:
     precision: float
     graph_weight: float
     anchor_embedding: Any  # a + Λ⁻¹ Qᵀ M U b, m×q
-    affinity: AnchorAffinity
+    affinity: FactoredAffinity
 
-    def averaged(self, placed: Placed, values: Any) -> Any:
+    def averaged(self, placed: PlacedSamples, values: Any) -> Any:
         """Values of the samples, averaged over a sample's anchors; one that was fitted gets its own."""
         return self._own(placed, values, placed.weights @ self.affinity.means(values))
 
-    def embed(self, placed: Placed) -> Any:
+    def embed(self, placed: PlacedSamples) -> Any:
         """Rows of the embedding for placed samples; one that was fitted gets its own."""
         return self._own(placed, self.embedding, placed.weights @ self.anchor_embedding)
 
@@ -169,13 +169,13 @@ class AnchorExtension:
         return paper.memberships(paper.squared_distances(embedding, self.centers), self.precision)
 
     @staticmethod
-    def _own(placed: Placed, own: Any, others: Any) -> Any:
+    def _own(placed: PlacedSamples, own: Any, others: Any) -> Any:
         return np.where(placed.twins[:, None] >= 0, own[placed.twins], others)
 
 
-def anchor_extension(problem: AnchoredProblem, state: AnchoredState, affinity: AnchorAffinity) -> AnchorExtension:
+def anchor_extension(problem: AnchoredProblem, state: AnchoredState, affinity: FactoredAffinity) -> AnchorExtension:
     """The extension of a finished run."""
-    mean_memberships = problem.anchors.averages(state.sums.links)
+    mean_memberships = problem.anchors.average(state.sums.links)
     return AnchorExtension(
         state.embedding,
         state.memberships,

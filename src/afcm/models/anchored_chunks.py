@@ -15,8 +15,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from afcm.equations import paper
-from afcm.graph.anchors.affinity import AnchorGraph
-from afcm.graph.similarity import Placed
+from afcm.graph.anchors.affinity import CoarseGraph
+from afcm.graph.similarity import PlacedSamples
 from afcm.models.anchor_equations import Look, Step, Sums, added, embedded_rows
 from afcm.models.anchored import AnchoredProblem, AnchoredState
 from afcm.models.passes import add_parts, sample_pass
@@ -114,24 +114,24 @@ class ChunkedProblem(AnchoredProblem):
     @sample_pass(add_parts)
     def hard_links(self, memberships: Replay) -> Any:
         """``Qᵀ M H`` of the labels, m×c."""
-        weights = self.similarity.rows(self.points)
+        weights = self.similarity.weigh(self.points)
         labels = np.argmax(memberships.memberships(weights), axis=1)
         return weights.T @ paper.weighted(np.eye(memberships.shape[1])[labels], self.masses)
 
     @sample_pass(add_parts)
     def gram(self) -> Any:
         """``Qᵀ M Q``, m×m, sparse."""
-        return AnchorGraph.of(self.similarity.rows(self.points), self.masses).weights
+        return CoarseGraph.from_rows(self.similarity.weigh(self.points), self.masses).weights
 
     def _rows(self) -> AnchoredProblem:
         """A chunk in memory."""
-        return AnchoredProblem(self.similarity.rows(self.points), self.masses, self.anchors, self.graph_weight)
+        return AnchoredProblem(self.similarity.weigh(self.points), self.masses, self.anchors, self.graph_weight)
 
 
-def anchor_graph(points: Any, masses: Any, similarity: Any) -> AnchorGraph:
+def anchor_graph(points: Any, masses: Any, similarity: Any) -> CoarseGraph:
     """``Qᵀ M Q`` of samples in chunks."""
     unknown = ChunkedProblem(None, masses, None, 0.0, points, similarity)  # type: ignore[arg-type]
-    return AnchorGraph(unknown.gram())
+    return CoarseGraph(unknown.gram())
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ class ReplayExtension:
 
     replay: Replay
 
-    def embed(self, placed: Placed) -> Any:
+    def embed(self, placed: PlacedSamples) -> Any:
         """Rows of the embedding."""
         return self.replay.placed(placed.weights)[1]
 

@@ -14,7 +14,7 @@ from array_api_compat import array_namespace
 
 from afcm.arrays import backend_of, from_host, to_host
 from afcm.equations import paper
-from afcm.graph.similarity import Placed
+from afcm.graph.similarity import PlacedSamples
 from afcm.models.embedded import EmbeddedProblem, EmbeddedState
 
 
@@ -35,12 +35,12 @@ class Extension:
         """Similarities to the nodes, times the masses, as rows that sum to 1."""
         return backend_of(weights).normalize_rows(weights, self.masses)
 
-    def averaged(self, placed: Placed, values: Any) -> Any:
+    def averaged(self, placed: PlacedSamples, values: Any) -> Any:
         """Values of the nodes, averaged over a sample's neighbours; one identical to a node gets that node's."""
         average = self.shares(placed.weights) @ values
         return array_namespace(values).where(placed.twins[:, None] >= 0, values[placed.twins], average)
 
-    def embed(self, placed: Placed) -> Any:
+    def embed(self, placed: PlacedSamples) -> Any:
         """Rows of the embedding for placed samples; one identical to a node gets that node's row."""
         xp = array_namespace(self.embedding)
         weights, twins = placed

@@ -16,11 +16,11 @@ from afcm._typing import Floats
 from afcm.estimators import validation
 from afcm.estimators.base import DTYPES
 from afcm.graph import eigenvectors
-from afcm.graph.affinity import Graph, normalised
+from afcm.graph.affinity import Graph, normalize_graph
 from afcm.graph.counting import Parts
-from afcm.graph.duplicates import distinct
+from afcm.graph.duplicates import merge_duplicates
 from afcm.graph.prepared import count_neighbors, counted_parts
-from afcm.graph.similarity import agreed_weights
+from afcm.graph.similarity import agreement_weights
 from afcm.selection.criteria import CRITERIA, eigengaps, judge_mixture, judge_plain, stability
 
 # Criteria that fit a model on X look at no more samples than this.
@@ -118,11 +118,11 @@ def select_n_clusters(
     """
     X = check_array(X, dtype=DTYPES, ensure_min_samples=3)
     counts = check_counts(n_clusters, X.shape[0])
-    nodes = distinct(X, validation.check_sample_weight(sample_weight, X.shape[0]))
+    nodes = merge_duplicates(X, validation.check_sample_weight(sample_weight, X.shape[0]))
     points = X if nodes.masses is None else X[nodes.rows]
     found, k = count_neighbors(points, "auto")
     parts = counted_parts(found, k, nodes.masses)
-    graph = normalised(agreed_weights(found, k), nodes.masses)
+    graph = normalize_graph(agreement_weights(found, k), nodes.masses)
     table = tabulate(X, graph, counts, check_random_state(random_state))
     best, reason = recommend(parts, counts)
     return Selection(best, reason, table, collect_votes(table), parts)
@@ -145,7 +145,7 @@ def check_counts(n_clusters: Iterable[int], n_samples: int) -> list[int]:
 def tabulate(X: Any, graph: Graph, counts: list[int], random: np.random.RandomState) -> list[dict[str, float]]:
     """Compute all criteria for all numbers, from one eigen-solve."""
     most = min(counts[-1] + 1, graph.degrees.size)
-    eigen = eigenvectors.leading(graph, most)
+    eigen = eigenvectors.solve_leading(graph, most)
     values = np.append(eigen.values, np.full(counts[-1] + 1 - most, -1.0))
     sample = X if X.shape[0] <= MODEL_SAMPLES else X[np.sort(random.choice(X.shape[0], MODEL_SAMPLES, replace=False))]
     table = []

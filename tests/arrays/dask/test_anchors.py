@@ -69,8 +69,8 @@ def test_anchors_are_learned_from_the_rows_that_are_drawn_in_memory(rings, monke
 def test_sweeps_of_chunks_are_the_sweeps_in_memory(rings, weighted):
     rng = np.random.default_rng(1)
     masses = rng.integers(0, 4, size=600).astype(float) if weighted else None
-    similarity = AnchorSimilarity.among(rings[::10], 4)
-    weights, first = similarity.rows(rings), rng.dirichlet(np.ones(3), size=60)
+    similarity = AnchorSimilarity.from_anchors(rings[::10], 4)
+    weights, first = similarity.weigh(rings), rng.dirichlet(np.ones(3), size=60)
     here = AnchoredProblem.of(weights, masses, 1000.0)
     chunks = da.from_array(rings, chunks=UNEVEN)
     masses = None if masses is None else da.from_array(masses, chunks=UNEVEN[:1])

@@ -1,7 +1,7 @@
-"""The graph that anchors make: ``S = M^{1/2} Q Λ⁻¹ Qᵀ M^{1/2}`` with ``Λ = diag(Qᵀ M 1)``, applied and never formed.
+"""The anchor graph ``S = M^{1/2} Q Λ⁻¹ Qᵀ M^{1/2}`` with ``Λ = diag(Qᵀ M 1)``, multiplied with and never formed.
 
-The rows of Q (n×m, sparse) are the samples' weights on their nearest anchors and sum to 1, so that all degrees of S are
-1. What S is comes from the anchors' own graph ``Qᵀ M Q`` (m×m), a sum over blocks of rows.
+The rows of Q (n×m, sparse) are the samples' weights on their nearest anchors. They sum to 1, so all degrees of S are 1.
+Eigenvalues and components of S follow from the anchors' own graph ``Qᵀ M Q`` (m×m), a sum over blocks of rows.
 """
 
 from __future__ import annotations
@@ -16,41 +16,41 @@ import scipy.sparse as sp
 
 from afcm._typing import Floats, Integers
 from afcm._util.optional import is_usable
-from afcm.graph.affinity import Graph, normalised
+from afcm.graph.affinity import Graph, normalize_graph
 from afcm.linalg.products import map_row_blocks, parallelize, row_block
 from afcm.linalg.ratios import inverse_sqrt, ratio
 
 # Rows of Q at a time for Qᵀ M Q: adding up its blocks costs m² each.
 GRAM_ROWS = 65_536
-# Entries of Q that are multiplied before Numba is loaded, and dense parts of Qᵀ M Q held at a time.
+# Numba is loaded for at least so many entries of Q, and so many dense parts of Qᵀ M Q are held at a time.
 WORTH_COMPILING, MOST_PARTS = 2_000_000, 8
 
 
 @dataclass(frozen=True)
-class AnchorGraph:
+class CoarseGraph:
     """``Qᵀ M Q``: the graph of the anchors, in which two are as similar as samples they share; its degrees are Λ."""
 
     weights: Any  # Qᵀ M Q, m×m, sparse
 
     @classmethod
-    def of(cls, weights: Any, masses: Floats | None) -> Self:
-        """From all rows, by blocks."""
+    def from_rows(cls, weights: Any, masses: Floats | None) -> Self:
+        """Sum the rows of Q, block by block."""
         n_rows = weights.shape[0]
         fast = weights.nnz >= WORTH_COMPILING and is_usable("numba", "fast")
         size = max(GRAM_ROWS, -(-n_rows // MOST_PARTS)) if fast else GRAM_ROWS
         part = dense_gram if fast else gram
-        parts = map_row_blocks(lambda rows: part(row_block(weights, rows), own_masses(masses, rows)), n_rows, size)
+        parts = map_row_blocks(lambda rows: part(row_block(weights, rows), select_masses(masses, rows)), n_rows, size)
         return cls(sp.csr_array(reduce(add, parts)))
 
     @cached_property
     def sizes(self) -> Floats:
-        """Λ: how many samples each anchor stands for."""
+        """Λ: the number of samples that each anchor stands for."""
         return np.asarray(self.weights.sum(axis=1)).ravel()
 
     @cached_property
     def graph(self) -> Graph:
         """The anchors as nodes of mass Λ: S has the eigenvalues of ``Λ^{-1/2} Qᵀ M Q Λ^{-1/2}``, all degrees are 1."""
-        return normalised(self.density, self.sizes)
+        return normalize_graph(self.density, self.sizes)
 
     @cached_property
     def density(self) -> Any:
@@ -60,34 +60,44 @@ class AnchorGraph:
 
     @cached_property
     def affinity(self) -> Floats:
-        """The normalised matrix, dense."""
+        """The normalized affinity of `graph` as a dense matrix."""
         return np.asarray(self.graph.affinity.toarray())
 
-    def scaled(self, values: Floats) -> Floats:
+    def scale(self, values: Floats) -> Floats:
         """``Λ^{-1/2} y``; an anchor of no sample gets 0."""
         return values * inverse_sqrt(self.sizes)[:, None]
 
-    def averages(self, links: Floats) -> Floats:
-        """``Λ⁻¹ Qᵀ M U``: mean memberships of the samples an anchor stands for, m×c."""
-        return self.scaled(self.scaled(links))
+    def average(self, links: Floats) -> Floats:
+        """``Λ⁻¹ Qᵀ M U`` from ``Qᵀ M U``: the mean memberships of the samples that an anchor stands for, m×c."""
+        return self.scale(self.scale(links))
 
 
 @dataclass(frozen=True)
-class AnchorAffinity:
-    """S as an operator on the samples: ``@`` and ``toarray``."""
+class FactoredAffinity:
+    """S as an operator on the samples, kept as its factors."""
 
     weights: Any  # Q, n×m, CSR
     sizes: Floats  # Λ
+    anchor_components: Integers  # the connected component of each anchor, from 0; −1 for an anchor of no sample
     masses: Floats | None = None
+
+    @classmethod
+    def from_rows(cls, weights: Any, coarse: CoarseGraph, masses: Floats | None) -> Self:
+        return cls(weights, coarse.sizes, coarse.graph.components[1], masses)
 
     @property
     def shape(self) -> tuple[int, int]:
-        """n×n."""
         return self.weights.shape[0], self.weights.shape[0]
+
+    @property
+    def components(self) -> tuple[int, Integers]:
+        """The number of connected components, and each sample's: that of any anchor it has a weight on."""
+        labels = self.anchor_components
+        return int(labels.max()) + 1, labels[self.weights.indices[self.weights.indptr[:-1]]]
 
     def __matmul__(self, block: Floats) -> Floats:
         roots = None if self.masses is None else np.sqrt(self.masses)[:, None]
-        image: Floats = self._rows @ self._divided(self.links(block if roots is None else roots * block))
+        image: Floats = self._rows @ self._divide(self.links(block if roots is None else roots * block))
         return image if roots is None else roots * image
 
     def links(self, values: Floats) -> Floats:
@@ -96,9 +106,9 @@ class AnchorAffinity:
 
     def means(self, values: Floats) -> Floats:
         """``Λ⁻¹ Qᵀ M y``: means over the samples that an anchor stands for, m×any."""
-        return self._divided(self.links(values if self.masses is None else values * self.masses[:, None]))
+        return self._divide(self.links(values if self.masses is None else values * self.masses[:, None]))
 
-    def _divided(self, links: Floats) -> Floats:
+    def _divide(self, links: Floats) -> Floats:
         sizes = self.sizes[:, None]
         return ratio(links, sizes, np.zeros_like(links)) if (sizes <= 0).any() else links / sizes
 
@@ -107,27 +117,13 @@ class AnchorAffinity:
         return parallelize(self.weights)
 
     def toarray(self) -> Floats:
-        """The n×n matrix, for tests."""
+        """The dense n×n matrix, for tests."""
         return self @ np.eye(self.shape[0])
 
 
-@dataclass(frozen=True)
-class AnchoredGraph(Graph):
-    """S as a graph of the samples; its affinity is an `AnchorAffinity`, its degrees are 1."""
-
-    @classmethod
-    def of(cls, weights: Any, shared: AnchorGraph, masses: Floats | None) -> Self:
-        """From the rows of Q and the graph of their anchors."""
-        made = cls(AnchorAffinity(weights, shared.sizes, masses), np.ones(weights.shape[0]), masses)
-        count, labels = shared.graph.components
-        made.__dict__["components"] = count, labels[weights.indices[weights.indptr[:-1]]]
-        return made
-
-    @cached_property
-    def components(self) -> tuple[int, Integers]:
-        """Those of the anchors: a sample belongs to the component of any anchor it has a weight on."""
-        weights = self.affinity.weights
-        return type(self).of(weights, AnchorGraph.of(weights, self.masses), self.masses).components
+def sample_graph(weights: Any, coarse: CoarseGraph, masses: Floats | None) -> Graph:
+    """The graph of the samples, from the rows of Q and the graph of their anchors; its degrees are 1."""
+    return Graph(FactoredAffinity.from_rows(weights, coarse, masses), np.ones(weights.shape[0]), masses)
 
 
 def gram(weights: Any, masses: Floats | None) -> Any:
@@ -145,6 +141,5 @@ def dense_gram(weights: Any, masses: Floats | None) -> Floats:
     return total
 
 
-def own_masses(masses: Floats | None, rows: slice) -> Floats | None:
-    """Those of a block."""
+def select_masses(masses: Floats | None, rows: slice) -> Floats | None:
     return None if masses is None else masses[rows]

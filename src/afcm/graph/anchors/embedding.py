@@ -1,4 +1,4 @@
-"""An embedding of samples as coefficients on their anchors: ``Z = Q a + U b``."""
+"""Embeds samples by coefficients on their anchors and clusters: ``Z = Q a + U b``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from afcm._typing import Floats
-from afcm.graph.anchors.affinity import AnchorGraph
+from afcm.graph.anchors.affinity import CoarseGraph
 from afcm.linalg.operator import Eigenpairs
 from afcm.linalg.ratios import inverse_sqrt
 
@@ -16,7 +16,7 @@ VANISHED = 1e-14
 
 
 class Coefficients(NamedTuple):
-    """An embedding ``Z = Q a + U b``, and how far to trust it."""
+    """The embedding ``Z = Q a + U b``, and how accurately it was solved for."""
 
     on_anchors: Floats  # a, m×q
     on_clusters: Floats  # b, c×q
@@ -25,14 +25,14 @@ class Coefficients(NamedTuple):
     converged: bool
 
 
-def spectral_step(anchors: AnchorGraph, eigen: Eigenpairs, n_clusters: int) -> Coefficients:
+def spectral_coefficients(coarse: CoarseGraph, eigen: Eigenpairs, n_clusters: int) -> Coefficients:
     """The leading eigenvectors of S, from those of the anchors' graph: ``Z = Q Λ^{-1/2} Y s^{-1/2}``."""
-    vectors = np.concatenate([eigen.vectors, np.zeros((n_clusters, eigen.vectors.shape[1]))])
-    on_anchors = anchors.scaled(eigen.vectors * inverse_roots(eigen.values))
+    on_anchors = coarse.scale(eigen.vectors * inverse_roots(eigen.values))
     on_clusters = np.zeros((n_clusters, eigen.vectors.shape[1]))
+    vectors = np.concatenate([eigen.vectors, on_clusters])
     return Coefficients(on_anchors, on_clusters, vectors, eigen.residual, eigen.converged)
 
 
 def inverse_roots(values: Floats) -> Floats:
-    """``θ^{-1/2}``, and 0 where θ is rounding: such a column of Z is 0."""
+    """``θ^{-1/2}``, and 0 where θ is rounding."""
     return inverse_sqrt(np.where(values > VANISHED * values.max(), values, 0.0))

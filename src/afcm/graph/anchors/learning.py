@@ -1,4 +1,4 @@
-"""Anchors that stand for many samples, and the samples' weights on their nearest anchors."""
+"""Learns anchors: points that each stand for many samples."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from sklearn.exceptions import ConvergenceWarning
 
 from afcm._typing import Floats
 
-# Steps of each 2-means.
+# At most so many steps of each 2-means.
 BISECTION_STEPS = 10
-# Rounds of k-means that move anchors to where they serve best.
+# At most so many rounds of the k-means that moves the anchors of BKHK.
 REFINING_STEPS = 10
-# Samples for each anchor from which anchors are learned.
+# Anchors are learned from at most so many samples for each.
 LEARNED_FROM = 20
 
 
-def anchors(points: Floats, n_anchors: int, random: np.random.RandomState) -> Floats:
+def bkhk_anchors(points: Floats, n_anchors: int, random: np.random.RandomState) -> Floats:
     """BKHK, balanced and hierarchical k-means: halve the samples until each part is worth two anchors, O(n d log m).
 
     The parts are equally large, and the last 2-means is an ordinary one. Where ``n_anchors`` is no power of two the
@@ -30,19 +30,19 @@ def anchors(points: Floats, n_anchors: int, random: np.random.RandomState) -> Fl
         return points.mean(axis=0, keepdims=True)
     n_left = (n_anchors + 1) // 2
     cut = None if n_anchors == 2 else points.shape[0] * n_left // n_anchors
-    left = bisection(points, cut, random)
+    left = bisect(points, cut, random)
     if cut is None:
         return np.stack([points[left].mean(axis=0), points[~left].mean(axis=0)])
     halves = ((points[left], n_left), (points[~left], n_anchors - n_left))
-    return np.concatenate([anchors(half, count, random) for half, count in halves])
+    return np.concatenate([bkhk_anchors(half, count, random) for half, count in halves])
 
 
-def bisection(points: Floats, cut: int | None, random: np.random.RandomState) -> NDArray[np.bool_]:
-    """2-means from two random samples: which are on the left. With ``cut`` exactly so many are."""
+def bisect(points: Floats, cut: int | None, random: np.random.RandomState) -> NDArray[np.bool_]:
+    """2-means from two random samples: True for those on the left; exactly ``cut`` are, if it is given."""
     first, second = points[random.choice(points.shape[0], 2, replace=False)]
     left = np.zeros(points.shape[0], dtype=bool)
     for _ in range(BISECTION_STEPS):
-        following = left_of(points, first, second, cut)
+        following = nearer_to_first(points, first, second, cut)
         if np.array_equal(following, left):
             break
         left = following
@@ -50,8 +50,8 @@ def bisection(points: Floats, cut: int | None, random: np.random.RandomState) ->
     return left
 
 
-def left_of(points: Floats, first: Floats, second: Floats, cut: int | None) -> NDArray[np.bool_]:
-    """Nearer to ``first`` than to ``second``: by sign, or the ``cut`` clearest (neither side is ever empty)."""
+def nearer_to_first(points: Floats, first: Floats, second: Floats, cut: int | None) -> NDArray[np.bool_]:
+    """True for samples nearer to ``first``, or for the ``cut`` clearest of them; never for none or for all."""
     balance = (points - (first + second) / 2) @ (second - first)  # half the difference of the squared distances
     left = balance < 0
     if cut is None and left.any() and not left.all():
@@ -62,33 +62,31 @@ def left_of(points: Floats, first: Floats, second: Floats, cut: int | None) -> N
 
 
 def k_means_anchors(points: Floats, n_anchors: int, random: np.random.RandomState) -> Floats:
-    """Centres of k-means."""
     return KMeans(n_anchors, n_init=1, random_state=random).fit(points).cluster_centers_
 
 
 def random_anchors(points: Floats, n_anchors: int, random: np.random.RandomState) -> Floats:
-    """Samples drawn at random."""
     return points[np.sort(random.choice(points.shape[0], n_anchors, replace=False))]
 
 
 METHODS: dict[str, Callable[[Floats, int, np.random.RandomState], Floats]] = {
-    "bkhk": anchors,
+    "bkhk": bkhk_anchors,
     "k-means": k_means_anchors,
     "random": random_anchors,
 }
 
 
 def refined_anchors(points: Floats, n_anchors: int, random: np.random.RandomState) -> Floats:
-    """Some rounds of k-means from those of BKHK, whose balance puts too few where samples are sparse."""
-    begin = anchors(points, n_anchors, random)
+    """Some rounds of k-means from the anchors of BKHK, whose balance puts too few where samples are sparse."""
+    begin = bkhk_anchors(points, n_anchors, random)
     model = KMeans(n_anchors, init=begin, n_init=1, max_iter=REFINING_STEPS, random_state=random)
     with warnings.catch_warnings():  # two anchors that coincide are no news here
         warnings.simplefilter("ignore", ConvergenceWarning)
         return np.asarray(model.fit(points).cluster_centers_)
 
 
-def learned(points: Floats, n_anchors: int, random: np.random.RandomState) -> Floats:
-    """Anchors of many samples, from at most `LEARNED_FROM` for each; as many anchors as samples are the samples."""
+def learn_anchors(points: Floats, n_anchors: int, random: np.random.RandomState) -> Floats:
+    """Refined anchors of at most `LEARNED_FROM` samples for each; the samples themselves if they are no more."""
     if n_anchors >= points.shape[0]:
         return np.array(points, dtype=np.float64)
     if points.shape[0] > LEARNED_FROM * n_anchors:

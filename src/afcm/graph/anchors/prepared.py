@@ -13,13 +13,13 @@ from afcm._util import progress
 from afcm.fitting import starts
 from afcm.graph import counting
 from afcm.graph.anchors import learning
-from afcm.graph.anchors.affinity import AnchoredGraph, AnchorGraph
-from afcm.graph.anchors.embedding import Coefficients, spectral_step
+from afcm.graph.anchors.affinity import CoarseGraph, sample_graph
+from afcm.graph.anchors.embedding import Coefficients, spectral_coefficients
 from afcm.graph.anchors.weights import AnchorSimilarity
-from afcm.graph.duplicates import Distinct
-from afcm.graph.eigenvectors import START_ANGLE, leading
+from afcm.graph.duplicates import DistinctRows
+from afcm.graph.eigenvectors import START_ANGLE, solve_leading
 from afcm.graph.prepared import COUNTING, COUNTING_CLUSTERS, FEWEST_SAMPLES, PreparedGraph
-from afcm.graph.similarity import natural_neighbors
+from afcm.graph.similarity import default_n_neighbors
 from afcm.linalg.eigenbasis import LearningSolver
 from afcm.linalg.operator import Eigenpairs
 
@@ -31,7 +31,7 @@ MOST_ANCHORS, PER_CLUSTER = 1000, 10
 class PreparedAnchors(PreparedGraph):
     """A `PreparedGraph` whose graph is made by anchors; ``similarity`` holds them."""
 
-    shared: AnchorGraph = field(kw_only=True, repr=False)  # the anchors' own graph, Qᵀ M Q
+    shared: CoarseGraph = field(kw_only=True, repr=False)  # the anchors' own graph, Qᵀ M Q
 
     @property
     def weights(self) -> Any:
@@ -41,7 +41,7 @@ class PreparedAnchors(PreparedGraph):
     def eigenvectors(self, n_wanted: int, angle_tol: float = START_ANGLE) -> Eigenpairs:
         """Leading eigenvectors of S, from those of the anchors' graph."""
         found = self.anchor_eigenvectors(n_wanted, angle_tol)
-        vectors = self.weights @ spectral_step(self.shared, found, n_wanted).on_anchors
+        vectors = self.weights @ spectral_coefficients(self.shared, found, n_wanted).on_anchors
         if self.graph.masses is not None:
             vectors *= np.sqrt(self.graph.masses)[:, None]
         return Eigenpairs(vectors, found.values, self.graph.operator @ vectors, found.residual, 0.0, 0, found.converged)
@@ -51,7 +51,7 @@ class PreparedAnchors(PreparedGraph):
         key = (n_wanted, angle_tol)
         if key not in self._solved:
             progress.start_stage("solving for eigenvectors")
-            self._solved[key] = leading(self.shared.graph, n_wanted, angle_tol, dense=self._anchor_solver)
+            self._solved[key] = solve_leading(self.shared.graph, n_wanted, angle_tol, dense=self._anchor_solver)
         return self._solved[key]
 
     @cached_property
@@ -68,7 +68,7 @@ class PreparedAnchors(PreparedGraph):
         eigen, memberships = starts.spectral_start(
             self.shared.graph, n_clusters, self.similarity.anchors, random, solve=self._accurate, n_runs=n_runs
         )
-        return spectral_step(self.shared, eigen, n_clusters), self.weights @ memberships
+        return spectral_coefficients(self.shared, eigen, n_clusters), self.weights @ memberships
 
     def _accurate(self, n_wanted: int) -> Eigenpairs:
         return self.anchor_eigenvectors(n_wanted)
@@ -84,30 +84,30 @@ class AnchorSetting:
     kernel: str
     bandwidth: float
 
-    def from_points(self, X: Any, nodes: Distinct) -> PreparedAnchors:
+    def from_points(self, X: Any, nodes: DistinctRows) -> PreparedAnchors:
         """The anchors of the different samples, and the graph they make.
 
         Anchors are drawn from a seed of their own: the graph is a function of the samples.
         """
         points = X if nodes.masses is None else X[nodes.rows]
         progress.start_stage("learning anchors")
-        found = learning.learned(points, self.effective_anchors(points.shape[0]), np.random.RandomState(0))
+        found = learning.learn_anchors(points, self.effective_anchors(points.shape[0]), np.random.RandomState(0))
         if self.n_clusters is None:
             parts = counted_parts(found, points, nodes.masses)
             return replace(self._built(X, nodes, points, found, max(parts.count, 1)), parts=parts)
         return self._built(X, nodes, points, found, self.n_clusters)
 
-    def _built(self, X: Any, nodes: Distinct, points: Any, found: Any, n_clusters: int) -> PreparedAnchors:
+    def _built(self, X: Any, nodes: DistinctRows, points: Any, found: Any, n_clusters: int) -> PreparedAnchors:
         similarity = self.similarity(found, n_clusters)
-        weights = similarity.rows(points)
-        shared = AnchorGraph.of(weights, nodes.masses)
-        graph = AnchoredGraph.of(weights, shared, nodes.masses)
-        return PreparedAnchors(X, nodes, points, similarity.remembering(points), graph, graph, shared=shared)
+        weights = similarity.weigh(points)
+        shared = CoarseGraph.from_rows(weights, nodes.masses)
+        graph = sample_graph(weights, shared, nodes.masses)
+        return PreparedAnchors(X, nodes, points, similarity.remember(points), graph, graph, shared=shared)
 
     def similarity(self, found: Any, n_clusters: int) -> AnchorSimilarity:
         """What gives samples their weights on these anchors."""
         k = self._effective_neighbors(found.shape[0], n_clusters)
-        return AnchorSimilarity.among(found, k, self.kernel, self.bandwidth)
+        return AnchorSimilarity.from_anchors(found, k, self.kernel, self.bandwidth)
 
     def effective_anchors(self, n_nodes: int) -> int:
         """How many anchors so many samples get."""
@@ -123,7 +123,7 @@ class AnchorSetting:
 
     def _effective_neighbors(self, n_anchors: int, n_clusters: int) -> int:
         if self.n_neighbors is None:
-            return natural_neighbors(n_anchors, n_clusters)
+            return default_n_neighbors(n_anchors, n_clusters)
         if self.n_neighbors >= n_anchors:
             raise ValueError(
                 f"n_neighbors={self.n_neighbors} must be below the number of anchors, {n_anchors}; use at most "
@@ -139,13 +139,15 @@ def natural_anchors(n_nodes: int, n_clusters: int) -> int:
 
 def counted_parts(found: Any, points: Any, masses: Any) -> counting.Parts:
     """The pieces of the anchors' graph, in which each anchor counts the samples it stands for."""
-    return parts_among(found, lambda similarity: AnchorGraph.of(similarity.rows(points), masses))
+    return parts_among(found, lambda similarity: CoarseGraph.from_rows(similarity.weigh(points), masses))
 
 
-def parts_among(found: Any, graph_of: Callable[[AnchorSimilarity], AnchorGraph]) -> counting.Parts:
+def parts_among(found: Any, graph_of: Callable[[AnchorSimilarity], CoarseGraph]) -> counting.Parts:
     """The same, wherever the samples are from which a similarity makes the anchors' graph."""
-    k = COUNTING * natural_neighbors(found.shape[0], COUNTING_CLUSTERS)
-    similarity = AnchorSimilarity.among(found, k)
+    k = COUNTING * default_n_neighbors(found.shape[0], COUNTING_CLUSTERS)
+    similarity = AnchorSimilarity.from_anchors(found, k)
     shared = graph_of(similarity)
     per_anchor = float(shared.sizes.sum()) / found.shape[0]
-    return counting.parts(shared.density, shared.sizes, max(FEWEST_SAMPLES, round(similarity.k * per_anchor / 2)))
+    return counting.split_at_valleys(
+        shared.density, shared.sizes, max(FEWEST_SAMPLES, round(similarity.k * per_anchor / 2))
+    )

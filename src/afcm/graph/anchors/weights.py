@@ -1,4 +1,4 @@
-"""Weights of samples on their nearest anchors."""
+"""Finds the nearest anchors of samples and the weights on them."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ import numpy as np
 
 from afcm._typing import Floats, Integers
 from afcm._util import optional, progress, threads
-from afcm.graph.affinity import directed
+from afcm.graph.affinity import neighbor_matrix
 from afcm.graph.duplicates import row_keys
 from afcm.graph.kernels import KERNELS, neighbor_lists
-from afcm.graph.similarity import Placed
+from afcm.graph.similarity import PlacedSamples
 from afcm.neighbors import exact
 from afcm.neighbors.search import CARELESSNESS, Neighbors, find_neighbors, measured
 
-# Candidates beyond k that survive float32 and are measured again, and distances held at a time.
+# So many candidates beyond k are measured again in float64, and so many distances are held at a time.
 SPARE, BLOCK_ELEMENTS = 2, 1_000_000
-# Multiplications that are done before Numba is loaded.
+# Numba is loaded for at least so many multiplications.
 WORTH_COMPILING = 300_000_000
 
 
-def nearest_anchors(frame: exact.Frame, anchors: Floats, k: int, points: Floats, fast: bool = False) -> Neighbors:
+def find_nearest_anchors(frame: exact.Frame, anchors: Floats, k: int, points: Floats, fast: bool = False) -> Neighbors:
     """The k nearest anchors of a block of samples: candidates from float32 products are measured again in float64.
 
-    ``fast``: by compiled loops, which need Numba. Without them it takes half the time of `neighbors.nearest`, which
-    makes no use of all samples having the same few candidates.
+    ``fast`` uses compiled loops, which need Numba. Without them this takes half the time of `find_neighbors`, which
+    does not know that all samples have the same few candidates.
     """
     count = min(k + SPARE, anchors.shape[0])
     found, beyond = (_by_loops if fast else _by_products)(frame, anchors, k, points, count)
@@ -58,33 +58,32 @@ def _by_loops(frame: exact.Frame, anchors: Floats, k: int, points: Floats, count
 
 @dataclass(frozen=True)
 class AnchorSimilarity:
-    """Weights of samples on their nearest anchors: rows that sum to 1."""
+    """Gives samples their weights on the nearest anchors: rows that sum to 1."""
 
     anchors: Floats
-    scales: Floats  # of each anchor: the distance to its k-th neighbour among the anchors
+    scales: Floats  # distance of each anchor to its k-th neighbor among the anchors, for the kernel "local"
     k: int
     kernel: str = "adaptive"
     bandwidth: float = 1.0
-    keys: Integers | None = None  # of the fitted samples, rising: 64 bits of each that tell it from any other
-    numbers: Integers | None = None  # which sample each key is
+    keys: Integers | None = None  # `row_keys` of the fitted samples, in rising order
+    numbers: Integers | None = None  # the fitted sample of each key
 
     @classmethod
-    def among(cls, anchors: Floats, k: int, kernel: str = "adaptive", bandwidth: float = 1.0) -> Self:
-        """For anchors that are known, of which there may be fewer than k + 1."""
+    def from_anchors(cls, anchors: Floats, k: int, kernel: str = "adaptive", bandwidth: float = 1.0) -> Self:
         k = max(1, min(k, anchors.shape[0] - 1))
         scales = np.ones(anchors.shape[0])
         if kernel == "local" and anchors.shape[0] > 1:
             scales = np.sqrt(find_neighbors(anchors, k).squared[:, -1])
         return cls(anchors, scales, k, kernel, bandwidth)
 
-    def remembering(self, points: Floats) -> Self:
-        """The same, knowing these samples again when it meets them."""
+    def remember(self, points: Floats) -> Self:
+        """A copy that recognizes these samples in `find_twins`."""
         keys = self._keys(points)
         numbers = np.argsort(keys, kind="stable")
         return replace(self, keys=keys[numbers], numbers=numbers)
 
-    def rows(self, points: Floats) -> Any:
-        """Q: the sparse row-stochastic matrix of weights, n×m, block by block."""
+    def weigh(self, points: Floats) -> Any:
+        """Q: the sparse matrix of weights, n×m, block by block."""
         n_samples, n_anchors = points.shape[0], self.anchors.shape[0]
         weights, indices = np.empty((n_samples, self.k)), np.empty((n_samples, self.k), dtype=np.int32)
         size = max(1, BLOCK_ELEMENTS // n_anchors)
@@ -92,17 +91,17 @@ class AnchorSimilarity:
 
         def fill(first: int) -> None:
             rows = slice(first, first + size)
-            weights[rows], indices[rows] = self.weights(points[rows], fast)
+            weights[rows], indices[rows] = self.weigh_block(points[rows], fast)
 
         tell = progress.start_stage("finding anchors")
         with threads.one_blas_thread():
             blocks = range(0, n_samples, size)
             threads.for_each(fill, blocks, lambda number: tell(min(number * size, n_samples), n_samples))
-        return directed(weights, indices, n_anchors)
+        return neighbor_matrix(weights, indices, n_anchors)
 
-    def weights(self, points: Floats, fast: bool = False) -> tuple[Floats, Integers]:
-        """For a block of samples their anchors and weights; one too far from everything has its nearest alone."""
-        found = nearest_anchors(self._frame, self.anchors, min(self.k + 1, self.anchors.shape[0]), points, fast)
+    def weigh_block(self, points: Floats, fast: bool = False) -> tuple[Floats, Integers]:
+        """Weights and anchors of some samples; one too far from everything has its nearest anchor alone."""
+        found = find_nearest_anchors(self._frame, self.anchors, min(self.k + 1, self.anchors.shape[0]), points, fast)
         weights = KERNELS[self.kernel](neighbor_lists(found, self.k, self.bandwidth, self.scales))
         totals = weights.sum(axis=1)
         weights[:, 0] = np.where(totals > 0, weights[:, 0], 1.0)
@@ -112,12 +111,11 @@ class AnchorSimilarity:
     def _frame(self) -> exact.Frame:
         return exact.framed(self.anchors, np.arange(self.anchors.shape[0]), self.anchors.mean(axis=0))
 
-    def place(self, points: Floats) -> Placed:
-        """New samples: their rows, and which fitted samples they are."""
-        return Placed(self.rows(points), self.twins(points))
+    def place(self, points: Floats) -> PlacedSamples:
+        return PlacedSamples(self.weigh(points), self.find_twins(points))
 
-    def twins(self, points: Floats) -> Integers:
-        """The fitted sample that each is identical to, or −1."""
+    def find_twins(self, points: Floats) -> Integers:
+        """The number of the fitted sample that each is identical to, or −1."""
         if self.keys is None or self.numbers is None:
             return np.full(points.shape[0], -1)
         keys = self._keys(points)
@@ -135,4 +133,4 @@ def anchor_weights(points: Floats, anchors: Floats, k: int) -> Any:
     e are the squared distances to the k + 1 nearest anchors, so that k is at most m − 1. Where all are equal so are
     the weights.
     """
-    return AnchorSimilarity.among(anchors, k).rows(points)
+    return AnchorSimilarity.from_anchors(anchors, k).weigh(points)
