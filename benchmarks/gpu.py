@@ -11,6 +11,7 @@ from sklearn.metrics import adjusted_rand_score
 from threadpoolctl import threadpool_limits
 
 from afcm import AFCM, PlainAFCM
+from afcm.fitting import starts
 from afcm.fitting.loop import run
 from afcm.graph.affinity import neighbor_graph
 from afcm.metrics import clustering_accuracy
@@ -94,7 +95,7 @@ def graph_fit(n, name, spread):
     searching, found = seconds(find_neighbors, X, N_NEIGHBORS + 1, repeats=2)
     weighing, _ = seconds(built, found, repeats=2)
     prepared = model.prepare(X)
-    solving, _ = seconds(prepared.spectral_start, N_CLUSTERS, np.random.RandomState(0))
+    solving, _ = seconds(starts.start_prepared, prepared, N_CLUSTERS, np.random.RandomState(0))
     ari = adjusted_rand_score(labels.cpu(), model.labels_.cpu())
     sweeping = whole - searching - weighing - solving
     default, _ = seconds(fitted, AFCM(N_CLUSTERS, random_state=0), X)

@@ -12,6 +12,7 @@ from sklearn import datasets as sk_datasets
 
 from afcm.datasets import DatasetNotFound, load_dataset
 from afcm.datasets.loaders import scale_to_unit
+from afcm.fitting import starts
 from afcm.graph.prepared import PreparedGraph
 from afcm.metrics import adjusted_rand, clustering_accuracy, normalized_mutual_info
 
@@ -72,7 +73,7 @@ def score(y: Any, labels: Any) -> dict[str, float]:
 
 def start_labels(prepared: PreparedGraph, n_clusters: int, seed: int) -> Any:
     """Labels before any sweep: k-means on the unit-length rows of the graph's eigenvectors."""
-    _, memberships = prepared.spectral_start(n_clusters, np.random.RandomState(seed))
+    _, memberships = starts.start_prepared(prepared, n_clusters, np.random.RandomState(seed))
     return memberships.argmax(axis=1)[prepared.nodes.inverse]
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from afcm import AFCM
 from afcm.equations import paper
+from afcm.fitting import starts
 from afcm.fitting.loop import run
 from afcm.models.embedded import EmbeddedProblem, EmbeddedState
 from studies.calibration import judge
@@ -29,29 +30,23 @@ MERGED = 0.01
 class CoupledProblem(EmbeddedProblem):
     """Algorithm 1 with ``graph_weight`` as ρ."""
 
-    def embedding_step(self, state: EmbeddedState) -> Any:
-        """The eigenvectors of ``ρ S + U B Uᵀ``: γ is a common factor."""
-        return super().embedding_step(replace(state, precision=1.0))
-
-    def from_embedding(self, memberships: Any, eigen: Any) -> EmbeddedState:
-        """Update the centers, then γ with the graph's part in it, then the memberships."""
-        embedding = self.embedding(eigen.vectors)
-        n_dims = embedding.shape[1]
-        centers = paper.centers(embedding, memberships, self.masses)
-        costs = paper.squared_distances(embedding, centers)
-        rough = self.graph_weight * paper.roughness(eigen.vectors, eigen.graph_image)
-        total = paper.scatter(costs, memberships, self.masses) + rough
+    def sweep(self, state: EmbeddedState, eigen: Any = None) -> EmbeddedState:
+        """The eigenvectors of ``ρ S + U B Uᵀ`` (γ is a common factor), op5, γ with the graph's part in it, op3."""
+        plain = super().sweep(replace(state, precision=1.0), eigen)
+        embedding, n_dims = self.embedding(plain.vectors), plain.vectors.shape[1]
+        costs = paper.squared_distances(embedding, plain.centers)
+        rough = self.graph_weight * paper.roughness(plain.vectors, plain.smoothed)
+        total = paper.scatter(costs, state.memberships, self.masses) + rough
         precision = paper.precision(total, self.mass, n_dims, self.largest_precision(n_dims))
         energies = paper.weighted(paper.free_energies(costs, precision), self.masses)
         value = paper.objective(float(energies.sum()), precision, self.mass, n_dims) + precision * rough
-        new = paper.memberships(costs, precision)
-        return EmbeddedState(new, precision, centers, eigen.vectors, eigen.graph_image, value)
+        return replace(plain, memberships=paper.memberships(costs, precision), precision=precision, objective=value)
 
 
 def fit_coupled(prepared: Any, n_clusters: int, ratio: float, seed: int) -> Any:
     problem = CoupledProblem(prepared.graph.operator, prepared.graph.masses, ratio, None, prepared.dense)
-    eigen, memberships = prepared.spectral_start(n_clusters, np.random.RandomState(seed))
-    found = run(problem, problem.from_embedding(memberships, eigen), max_iter=100, tol=1e-4)
+    eigen, memberships = starts.start_prepared(prepared, n_clusters, np.random.RandomState(seed))
+    found = run(problem, problem.from_spectral(eigen, memberships), max_iter=100, tol=1e-4)
     return found.state.memberships[prepared.nodes.inverse]
 
 

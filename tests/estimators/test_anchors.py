@@ -20,7 +20,7 @@ from afcm.datasets import make_rings, make_spirals
 from afcm.exceptions import AFCMWarning, HardMembershipsWarning
 from afcm.graph.anchors.affinity import dense_gram, gram
 from afcm.graph.anchors.learning import learn_anchors
-from afcm.graph.anchors.prepared import natural_anchors
+from afcm.graph.anchors.prepared import AnchorSetting
 from afcm.graph.anchors.weights import AnchorSimilarity
 from afcm.graph.kernels import KERNELS
 from afcm.metrics import adjusted_rand, clustering_accuracy
@@ -263,7 +263,7 @@ def test_compiled_loops_find_what_products_find(n_anchors):
 def test_rows_sum_to_one_whatever_the_kernel(kernel):
     rng = np.random.default_rng(0)
     points = np.vstack([rng.standard_normal((50, 3)), np.full((1, 3), 1e3)])
-    rows = AnchorSimilarity.from_anchors(learn_anchors(points, 12, np.random.RandomState(0)), 4, kernel, 0.1).weigh(
+    rows = AnchorSimilarity.from_anchors(learn_anchors(points, 12, np.random.RandomState(0)), 4, kernel, 0.1).rows(
         points
     )
     assert rows.data.min() > 0
@@ -284,7 +284,8 @@ def test_anchors_are_learned_from_some_of_many_samples():
     assert found.shape == (30, 2)
     assert cdist(X, found).min(axis=1).max() < 2.5
     np.testing.assert_array_equal(learn_anchors(X[:20], 20, np.random.RandomState(0)), X[:20])
-    assert [natural_anchors(n, c) for n, c in ((50, 3), (10**6, 3), (10**6, 200))] == [50, 1000, 2000]
+    sizes = ((50, 3), (10**6, 3), (10**6, 200))
+    assert [AnchorSetting(c, None, None, "adaptive", 1.0).effective_anchors(n) for n, c in sizes] == [50, 1000, 2000]
 
 
 @pytest.mark.filterwarnings("ignore::afcm.exceptions.AFCMWarning")  # the checks fit a few sweeps on tiny data

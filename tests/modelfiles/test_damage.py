@@ -150,19 +150,22 @@ def test_a_number_beyond_the_range_of_floats(path):
 def test_parts_of_another_class_than_they_should_be(path):
     def exchange(document):
         state = document["model"]["state"]
-        state["_similarity"], state["_base"] = state["_base"], state["_similarity"]
+        fitted = state["_fitted"]["state"]
+        fitted["similarity"], fitted["walk_graph"] = fitted["walk_graph"], fitted["similarity"]
 
     redocument(path, exchange)
     refused(
-        path, "_similarity not NeighborSimilarity or GivenSimilarity or AnchorSimilarity; fit .* again", [load_model]
+        path,
+        "_fitted not FittedGraph with similarity not NeighborSimilarity or GivenSimilarity or AnchorSimilarity; fit .* again",
+        [load_model],
     )
 
 
 def test_arrays_that_do_not_fit(path):
     contents = entries(path)
     model = json.loads(contents["model.json"])["model"]["state"]
-    points = model["_similarity"]["state"]["points"]["array"]
-    affinity = model["_base"]["state"]["affinity"]["csr"]
+    points = model["_fitted"]["state"]["similarity"]["state"]["points"]["array"]
+    affinity = model["_fitted"]["state"]["walk_graph"]["state"]["affinity"]["csr"]
     X, indices = np.load(io.BytesIO(contents[points])), np.load(io.BytesIO(contents[affinity["indices"]["array"]]))
     offsets = np.load(io.BytesIO(contents[affinity["indptr"]["array"]]))
 

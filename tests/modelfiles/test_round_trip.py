@@ -148,9 +148,9 @@ def test_loading_says_nothing(tmp_path):
 
 def test_shared_memory_is_stored_once(tmp_path):
     model = fitted("AFCM distinct")
-    assert np.shares_memory(model.memberships_, model._extension.memberships)
+    assert np.shares_memory(model.memberships_, model._fitted.extension.memberships)
     again = load_model(save_model(model, tmp_path / "model.afcm"))
-    assert again.memberships_ is again._extension.memberships
+    assert again.memberships_ is again._fitted.extension.memberships
 
 
 def test_info_without_the_model(tmp_path, monkeypatch):
@@ -194,7 +194,7 @@ def test_models_that_are_refused_and_why(tmp_path):
     strange.cluster_centers_ = strange.cluster_centers_ * np.nan
     refused(Mine(3), tmp_path, "cannot hold a .*Mine; it holds plain values")
     refused({"a": 1}, tmp_path, "holds a dict where an estimator should be")
-    refused(fitted("AFCM")._base, tmp_path, "holds a Graph where an estimator")
+    refused(fitted("AFCM")._fitted.walk_graph, tmp_path, "holds a Graph where an estimator")
     refused(noted, tmp_path, "'note' of PlainAFCM, which it does not know; delete it, or say it in info")
     refused(halved, tmp_path, "lacks 'labels_'")
     refused(strange, tmp_path, "cluster_centers_ not finite floats of shape 3×3")

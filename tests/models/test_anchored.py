@@ -21,7 +21,7 @@ from afcm.graph.similarity import PlacedSamples
 from afcm.linalg import eigensolver
 from afcm.linalg.products import row_block
 from afcm.models import anchor_equations
-from afcm.models.anchored import AnchoredProblem, anchor_extension
+from afcm.models.anchored import AnchoredProblem, extend_anchors
 from tests.reference import dense_paper_run
 from tests.strategies import quick
 
@@ -85,7 +85,9 @@ def test_the_operator_equals_its_dense_formula_and_all_degrees_are_one(case):
 def test_the_small_eigenproblem_is_the_large_one(case, graph_weight, precision):
     weights, memberships, masses, _ = case
     problem = AnchoredProblem.of(weights, masses, graph_weight)
-    found = anchor_equations.embedding_step(problem.anchors, problem.summed(memberships), graph_weight, precision)
+    found = anchor_equations.embedding_step(
+        problem.anchors, problem.sum_memberships(memberships), graph_weight, precision
+    )
     factor = paper.membership_factor(memberships, masses)
     large = graph_weight * dense_affinity(weights, masses) + precision * factor @ factor.T
     values = np.linalg.eigvalsh(large)[::-1][: memberships.shape[1]]
@@ -106,7 +108,7 @@ def test_objectives_equal_those_of_the_dense_algorithm(monkeypatch, graph_weight
     weights, _, rng = blobs_case(150)
     problem = AnchoredProblem.of(weights, None, graph_weight)
     memberships = rng.dirichlet(np.ones(3), size=150)
-    result = run(problem, problem.with_memberships(memberships), max_iter=12, tol=0.0)
+    result = run(problem, problem.from_memberships(memberships), max_iter=12, tol=0.0)
     cap = problem.largest_precision(3)
     expected = dense_paper_run(dense_affinity(weights, None), memberships, graph_weight, cap, result.n_iter)
     np.testing.assert_allclose(result.history["objective"], expected, rtol=1e-8)
@@ -118,7 +120,7 @@ def test_objectives_equal_those_of_the_dense_algorithm(monkeypatch, graph_weight
 def test_the_objective_never_rises(case, graph_weight):
     weights, memberships, masses, _ = case
     problem = AnchoredProblem.of(weights, masses, graph_weight)
-    result = run(problem, problem.with_memberships(memberships), max_iter=25, tol=0.0)
+    result = run(problem, problem.from_memberships(memberships), max_iter=25, tol=0.0)
     values = result.history["objective"]
     capped = result.history["gamma"] >= problem.largest_precision(memberships.shape[1])
     assert ((np.diff(values) <= 1e-7 * (1 + np.abs(values[1:]))) | capped[1:]).all()
@@ -130,7 +132,7 @@ def test_the_objective_never_rises(case, graph_weight):
 def test_centres_scatter_roughness_and_energy_from_sums_are_those_of_the_rows(case):
     weights, memberships, masses, _ = case
     problem = AnchoredProblem.of(weights, masses, 5.0)
-    found = problem.summed(memberships)
+    found = problem.sum_memberships(memberships)
     coefficients = anchor_equations.embedding_step(problem.anchors, found, 5.0, 2.0)
     assume(np.any(coefficients.on_anchors, axis=0).all())
     rows = anchor_equations.embedded_rows(weights, memberships, anchor_equations.Step(*coefficients[:2], None, 2.0))
@@ -146,7 +148,7 @@ def test_centres_scatter_roughness_and_energy_from_sums_are_those_of_the_rows(ca
 def test_an_empty_cluster_goes_to_the_mean():
     weights, labels, _ = blobs_case(90)
     problem = AnchoredProblem.of(weights, None, 100.0)
-    found = problem.summed(np.eye(4)[labels])
+    found = problem.sum_memberships(np.eye(4)[labels])
     coefficients = anchor_equations.embedding_step(problem.anchors, found, 100.0, 1.0)
     rows = anchor_equations.embedded_rows(
         weights, np.eye(4)[labels], anchor_equations.Step(*coefficients[:2], None, 1.0)
@@ -162,7 +164,7 @@ def test_blocks_of_any_size_add_up(case, cuts):
     ends = sorted({0, n, *(end for end in cuts if end < n)})
     blocks = [slice(a, b) for a, b in pairwise(ends)]
     problem = AnchoredProblem.of(weights, masses, 5.0)
-    state = problem.sweep(problem.with_memberships(memberships))
+    state = problem.sweep(problem.from_memberships(memberships))
     step = anchor_equations.Step(state.on_anchors, state.on_clusters, state.centers, state.precision)
     looks = [
         anchor_equations.look(row_block(weights, b), memberships[b], select_masses(masses, b), step) for b in blocks
@@ -185,8 +187,8 @@ def test_a_mass_of_two_is_a_sample_twice(case, graph_weight):
     copies = np.repeat(np.arange(masses.size), masses.astype(int))
     folded = AnchoredProblem.of(weights, masses, graph_weight)
     whole = AnchoredProblem.of(weights[copies], None, graph_weight)
-    once = folded.sweep(folded.with_memberships(memberships))
-    twice = whole.sweep(whole.with_memberships(memberships[copies]))
+    once = folded.sweep(folded.from_memberships(memberships))
+    twice = whole.sweep(whole.from_memberships(memberships[copies]))
     assume(once.eigen_converged)
     assert once.precision == pytest.approx(twice.precision, rel=1e-7)
     assert once.objective == pytest.approx(twice.objective, rel=1e-8)
@@ -225,9 +227,9 @@ def test_new_samples_get_the_row_that_fitted_ones_have():
     weights, _, rng = blobs_case()
     problem = AnchoredProblem.of(weights, None, 4e5)
     memberships = rng.dirichlet(np.ones(3), size=400)
-    state = run(problem, problem.with_memberships(memberships), max_iter=200, tol=1e-9).state
-    affinity = FactoredAffinity.from_rows(weights, problem.anchors, None)
-    extension = anchor_extension(problem, state, affinity)
+    state = run(problem, problem.from_memberships(memberships), max_iter=200, tol=1e-9).state
+    affinity = FactoredAffinity(weights, problem.anchors.sizes)
+    extension = extend_anchors(problem, state, affinity)
     unknown = extension.embed(PlacedSamples(weights, np.full(400, -1)))
     mean = weights @ affinity.means(state.memberships)
     np.testing.assert_allclose(unknown, weights @ state.on_anchors + mean @ state.on_clusters, atol=1e-12)

@@ -19,7 +19,7 @@ from afcm.graph.similarity import PlacedSamples
 from afcm.linalg import eigensolver
 from afcm.linalg.operator import GraphPlusLowRank
 from afcm.models.embedded import EmbeddedProblem
-from afcm.models.extension import extension, inverse_spectrum
+from afcm.models.extension import extend, inverse_spectrum
 from afcm.models.plain import PlainProblem
 from afcm.neighbors.search import find_neighbors
 from tests.reference import dense_paper_run
@@ -45,7 +45,7 @@ def test_objective_never_rises(case, n_clusters, graph_weight, weighted):
     affinity, rng = case
     masses = rng.integers(1, 4, size=len(affinity)).astype(float) if weighted else None
     problem = problem_for(affinity, n_clusters, graph_weight, masses)
-    start = problem.with_memberships(rng.dirichlet(np.ones(n_clusters), size=len(affinity)))
+    start = problem.from_memberships(rng.dirichlet(np.ones(n_clusters), size=len(affinity)))
     result = run(problem, start, max_iter=25, tol=0.0)
     values = result.history["objective"]
     capped = result.history["gamma"] >= problem.largest_precision(n_clusters)
@@ -66,7 +66,7 @@ def test_fast_and_dense_eigen_steps_give_the_same_objectives(monkeypatch, n_clus
     memberships = starts.draw_memberships(1500, n_clusters, np.random.RandomState(1))
     problem = problem_for(built, n_clusters, graph_weight)
     sweeps = 5
-    fast = run(problem, problem.with_memberships(memberships), max_iter=sweeps, tol=0.0)
+    fast = run(problem, problem.from_memberships(memberships), max_iter=sweeps, tol=0.0)
     cap = problem.largest_precision(n_clusters)
     dense = dense_paper_run(built.affinity.toarray(), memberships, graph_weight, cap, sweeps)
     np.testing.assert_allclose(fast.history["objective"], dense, rtol=1e-8)
@@ -80,8 +80,8 @@ def test_no_orthonormal_nudge_beats_the_embedding_step(case):
     n_clusters = 2
     problem = problem_for(affinity, n_clusters, 2.0)
     memberships = rng.dirichlet(np.ones(n_clusters), size=len(affinity))
-    state = problem.sweep(problem.with_memberships(memberships))
-    best = problem.embedding_step(state)
+    state = problem.sweep(problem.from_memberships(memberships))
+    best = problem.sweep(state)
 
     def value(vectors):
         plain = paper.scatter(
@@ -101,8 +101,8 @@ def test_with_a_fixed_embedding_a_sweep_is_plain_afcms():
     rng = np.random.default_rng(0)
     eigen = eigensolver.leading_eigenvectors(GraphPlusLowRank(built.affinity), problem.search_start, 4)
     memberships = rng.dirichlet(np.ones(4), size=200)
-    embedded = problem.from_embedding(memberships, eigen)
-    plain = PlainProblem(eigen.vectors).from_memberships(memberships)
+    embedded = problem.from_spectral(eigen, memberships)
+    plain = PlainProblem.from_points(eigen.vectors).from_memberships(memberships)
     np.testing.assert_allclose(embedded.memberships, plain.memberships, atol=1e-10)
     np.testing.assert_allclose(embedded.centers, plain.centers, atol=1e-12)
     assert embedded.precision == pytest.approx(plain.precision, rel=1e-10)
@@ -124,8 +124,8 @@ def test_a_mass_of_two_is_a_sample_twice(case, graph_weight):
     assume(np.sort(np.linalg.eigvalsh(folded.affinity.toarray()))[-2] > 1e-3)
     gap = np.sort(np.linalg.eigvalsh(folded.affinity.toarray()))[-3:]
     assume(gap[1] - gap[0] > 1e-3)
-    once = folded.sweep(folded.with_memberships(memberships))
-    twice = whole.sweep(whole.with_memberships(memberships[copies]))
+    once = folded.sweep(folded.from_memberships(memberships))
+    twice = whole.sweep(whole.from_memberships(memberships[copies]))
     assert once.objective == pytest.approx(twice.objective, rel=1e-8)
     assert once.precision == pytest.approx(twice.precision, rel=1e-6)
     np.testing.assert_allclose(once.memberships[copies], twice.memberships, atol=1e-6)
@@ -138,9 +138,9 @@ def test_fitted_samples_obey_the_equation_that_places_new_ones():
     eigen, memberships = starts.spectral_start(
         built, 3, None, np.random.RandomState(0), solve=lambda q: eigenvectors.solve_leading(built, q)
     )
-    result = run(problem, problem.from_embedding(memberships, eigen), max_iter=300, tol=1e-10)
+    result = run(problem, problem.from_spectral(eigen, memberships), max_iter=300, tol=1e-10)
     state = result.state
     right = 3e5 * state.smoothed + state.precision * state.memberships @ state.centers
     np.testing.assert_allclose(right @ inverse_spectrum(problem, state), state.vectors, atol=1e-6)
-    placed = extension(problem, state, built.degrees).embed(PlacedSamples(built.affinity, np.full(300, -1)))
+    placed = extend(problem, state, built.degrees).embed(PlacedSamples(built.affinity, np.full(300, -1)))
     assert np.corrcoef(placed.ravel(), state.vectors.ravel())[0, 1] > 0.98

@@ -13,6 +13,7 @@ from studies.quality import group_by_method, measure
 
 from afcm import AFCM
 from afcm.datasets import load_dataset
+from afcm.fitting import starts
 from afcm.graph import sharpening
 
 
@@ -111,8 +112,8 @@ def test_coupled_objective_falls_and_is_bounded(iris):
 
     prepared = AFCM(3).prepare(iris.X)
     problem = coupled.CoupledProblem(prepared.graph.operator, prepared.graph.masses, 1.0, None)
-    eigen, memberships = prepared.spectral_start(3, np.random.RandomState(0))
-    found = run(problem, problem.from_embedding(memberships, eigen), max_iter=30, tol=0.0)
+    eigen, memberships = starts.start_prepared(prepared, 3, np.random.RandomState(0))
+    found = run(problem, problem.from_spectral(eigen, memberships), max_iter=30, tol=0.0)
     values = found.history["objective"]
     assert np.all(np.diff(values) <= 1e-8 * np.abs(values[1:]))
     assert found.state.precision < problem.largest_precision(3)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import warnings
 from functools import cache
 from importlib import import_module, metadata
 from typing import Any
 
+from afcm._util.messages import warn_user
 from afcm.exceptions import AFCMWarning
 
 
@@ -32,7 +32,7 @@ def is_usable(package: str, extra: str) -> bool:
     except ImportError as error:
         reason = error.__cause__ or error
         if getattr(reason, "name", None) != package:
-            warnings.warn(f"{package} is not used, so this is slower: {reason}", AFCMWarning, stacklevel=3)
+            warn_user(f"{package} is not used, so this is slower: {reason}", AFCMWarning)
         return False
     return True
 

@@ -31,6 +31,7 @@ __all__ = [
     "map_method",
     "map_rows",
     "measure_extent",
+    "reduce_chunks",
     "reduce_method",
     "summarize_row_sums",
     "summarize_weights",

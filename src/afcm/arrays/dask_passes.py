@@ -65,7 +65,8 @@ def build_method_reduction(problem: Any, method: str, arguments: tuple[Any, ...]
 
 def reduce_chunks(function: Any, arrays: Sequence[Any], combine: Any) -> Any:
     """``combine`` of ``function`` of each chunk's rows (of all arrays: one row per sample, the same chunks)."""
-    return compute(build_reduction(function, arrays, combine, function.__name__))
+    label = getattr(function, "func", function).__name__  # of a partial
+    return compute(build_reduction(function, arrays, combine, label))
 
 
 def build_reduction(function: Any, arrays: Sequence[Any], combine: Any, label: str) -> Delayed:

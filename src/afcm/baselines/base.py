@@ -1,18 +1,20 @@
-"""What the alternating baselines have in common: validate → problem → runs → the best of them."""
+"""`Baseline`, the base of the iterative rivals: validate, make the problem, run from several starts, keep the best."""
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections.abc import Callable
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
+from afcm.checkpoints import check_checkpoint_early, open_journal
 from afcm.equations import paper
 from afcm.estimators import validation
 from afcm.estimators.base import SoftClusterer
-from afcm.estimators.tables import validated
-from afcm.fitting.loop import Result, either_still, run
+from afcm.estimators.inputs import validate_table
+from afcm.estimators.parameters import ITERATIVE, Rules, integer
+from afcm.fitting.loop import Result, best_run, either_still
 
 
 class Baseline(SoftClusterer):
@@ -21,7 +23,9 @@ class Baseline(SoftClusterer):
     n_init: int
     tol: float
     random_state: Any
+    callback: Callable[[Any], object] | None
     _stop = staticmethod(either_still)
+    _parameter_rules: ClassVar[Rules] = {**ITERATIVE, "n_init": integer()}
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the rows of X.
@@ -32,24 +36,27 @@ class Baseline(SoftClusterer):
         y : ignored
         """
         self._check_parameters()
-        X = self._validated(X)
-        random = check_random_state(self.random_state)
+        check_checkpoint_early(self)
+        X = self._validate_training(X)
+        journal = open_journal(self, X)
+        random = journal.restore_random(check_random_state(self.random_state))
         problem = self._problem(X, random)
-        results = [
-            run(problem, self._start(problem, random), max_iter=self.max_iter, tol=self.tol, stop=self._stop)
-            for _ in range(self.n_init)
-        ]
-        self._store(problem, min(results, key=lambda result: result.state.objective))
+        best, interrupt = best_run(
+            problem,
+            [lambda: self._start(problem, random)] * self.n_init,
+            key=lambda result: result.state.objective,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            stop=self._stop,
+            journal=journal,
+        )
+        self._store(problem, best)
+        if interrupt is not None:
+            raise interrupt
         return self
 
-    def _check_parameters(self) -> None:
-        validation.check_integer("n_clusters", self.n_clusters)
-        validation.check_integer("n_init", self.n_init)
-        validation.check_integer("max_iter", self.max_iter)
-        validation.check_real("tol", self.tol)
-
-    def _validated(self, X: Any) -> Any:
-        X = validated(self, X, dtype=np.float64)
+    def _validate_training(self, X: Any) -> Any:
+        X = validate_table(self, X, dtype=np.float64)
         n_distinct = validation.count_distinct(X, None, max(self.n_clusters, 2))
         validation.check_enough_samples(self.n_clusters, X.shape[0], n_distinct)
         if n_distinct > 1:
@@ -79,11 +86,10 @@ class Baseline(SoftClusterer):
 
     def transform(self, X: Any) -> Any:
         """Distances to the centres, n×c (as `sklearn.cluster.KMeans.transform`)."""
-        return np.sqrt(paper.squared_distances(self._validated_new(X), self.cluster_centers_))
+        return np.sqrt(paper.squared_distances(self._validate_new_table(X), self.cluster_centers_))
 
-    def _validated_new(self, X: Any, *, accept_sparse: bool = False) -> Any:
-        check_is_fitted(self)
-        return validated(self, X, dtype=np.float64, reset=False)  # as in the fit
+    def _validate_new_table(self, X: Any, **options: Any) -> Any:
+        return super()._validate_new_table(X, dtype=np.float64, **options)  # as in the fit
 
     @property
     def _n_features_out(self) -> int:

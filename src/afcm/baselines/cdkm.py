@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -13,6 +14,7 @@ from afcm.baselines import loops
 from afcm.baselines.base import Baseline
 from afcm.equations import paper
 from afcm.estimators import validation
+from afcm.estimators.parameters import Rules, choice_or_array
 from afcm.fitting import starts
 
 
@@ -78,6 +80,8 @@ class CDKM(Baseline):
         0: a run stops after a sweep without a move. Else also when the objective changes by no more than ``tol``/100
         of itself.
     random_state : int, RandomState or None, default=None
+    callback : callable, optional
+        Called after each sweep with an `afcm.fitting.loop.Iteration`; or an `afcm.checkpoints.Checkpoint`.
 
     Attributes
     ----------
@@ -108,6 +112,8 @@ class CDKM(Baseline):
     6.9822
     """
 
+    _parameter_rules: ClassVar[Rules] = {**Baseline._parameter_rules, "init": choice_or_array("random", "k-means++")}
+
     def __init__(
         self,
         n_clusters: int = 8,
@@ -117,6 +123,7 @@ class CDKM(Baseline):
         max_iter: int = 300,
         tol: float = 0.0,
         random_state: Any = None,
+        callback: Callable[[Any], object] | None = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.init = init
@@ -124,6 +131,7 @@ class CDKM(Baseline):
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.callback = callback
 
     def _problem(self, X: Any, random: np.random.RandomState) -> HardProblem:
         return HardProblem(np.ascontiguousarray(X), self.n_clusters)
@@ -132,14 +140,14 @@ class CDKM(Baseline):
         X, n_clusters = problem.points, self.n_clusters
         if not isinstance(self.init, str):
             return problem.at(labels_from_init(self.init, X, n_clusters))
-        if validation.check_choice("init", self.init, ("random", "k-means++")) == "random":
+        if self.init == "random":
             return problem.at(random_labels(X.shape[0], n_clusters, random))
         labels = nearest_centers(X, starts.seed_centers(X, n_clusters, None, random))
         return problem.at(fill_empty_clusters(labels, n_clusters, random))
 
     def predict_proba(self, X: Any) -> Any:
         """Hard memberships of new samples, n×c: 1 for the nearest center."""
-        return starts.one_hot(nearest_centers(self._validated_new(X), self.cluster_centers_), self.n_clusters)
+        return starts.one_hot(nearest_centers(self._validate_new_table(X), self.cluster_centers_), self.n_clusters)
 
 
 def nearest_centers(points: Floats, centers: Floats) -> Integers:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -14,6 +15,7 @@ from afcm.baselines import equations, loops
 from afcm.baselines.base import Baseline
 from afcm.baselines.cdkm import check_labels, random_labels
 from afcm.estimators import validation
+from afcm.estimators.parameters import Rules, choice, choice_or_array, integer
 from afcm.fitting import starts
 from afcm.fitting.loop import Result
 from afcm.graph.anchors.learning import METHODS
@@ -91,6 +93,8 @@ class FCAG(Baseline):
     tol : float, default=1e-6
         A run stops after a sweep without a move, or when the sum changes by no more than ``tol``/100 of itself.
     random_state : int, RandomState or None, default=None
+    callback : callable, optional
+        Called after each sweep with an `afcm.fitting.loop.Iteration`; or an `afcm.checkpoints.Checkpoint`.
 
     Attributes
     ----------
@@ -118,6 +122,14 @@ class FCAG(Baseline):
     ((900, 3), (64, 2))
     """
 
+    _parameter_rules: ClassVar[Rules] = {
+        **Baseline._parameter_rules,
+        "init": choice_or_array("random", "k-means"),
+        "anchors": choice(*METHODS),
+        "n_anchors": integer(or_word="auto"),
+        "n_neighbors": integer(or_word="auto"),
+    }
+
     def __init__(
         self,
         n_clusters: int = 8,
@@ -130,6 +142,7 @@ class FCAG(Baseline):
         max_iter: int = 30,
         tol: float = 1e-6,
         random_state: Any = None,
+        callback: Callable[[Any], object] | None = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.n_anchors = n_anchors
@@ -140,14 +153,7 @@ class FCAG(Baseline):
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        validation.check_choice("anchors", self.anchors, METHODS)
-        if self.n_anchors != "auto":
-            validation.check_integer("n_anchors", self.n_anchors)
-        if self.n_neighbors != "auto":
-            validation.check_integer("n_neighbors", self.n_neighbors)
+        self.callback = callback
 
     def _problem(self, X: Any, random: np.random.RandomState) -> AnchorProblem:
         n_anchors = self._effective_anchors(X.shape[0])
@@ -182,7 +188,7 @@ class FCAG(Baseline):
         n_anchors, n_clusters = problem.anchors.shape[0], self.n_clusters
         if not isinstance(self.init, str):
             return problem.at(check_labels(validation.number_array("init", self.init), n_anchors, n_clusters))
-        if validation.check_choice("init", self.init, ("random", "k-means")) == "random":
+        if self.init == "random":
             return problem.at(random_labels(n_anchors, n_clusters, random))
         return problem.at(starts.k_means(problem.anchors, n_clusters, None, random))
 
@@ -200,7 +206,7 @@ class FCAG(Baseline):
         return self._anchor_weights(X).toarray()
 
     def _anchor_weights(self, X: Any) -> Any:
-        return anchor_weights(self._validated_new(X), self.anchors_, self._n_neighbors)
+        return anchor_weights(self._validate_new_table(X), self.anchors_, self._n_neighbors)
 
     @property
     def _n_features_out(self) -> int:

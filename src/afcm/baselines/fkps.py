@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -14,6 +15,7 @@ from afcm.baselines import equations
 from afcm.baselines.base import Baseline
 from afcm.equations import paper
 from afcm.estimators import validation
+from afcm.estimators.parameters import Rules, choice_or_array, integer, real
 from afcm.fitting import starts
 from afcm.fitting.loop import Result, run
 from afcm.neighbors.search import find_neighbors
@@ -150,6 +152,8 @@ class FKPS(Baseline):
     tol : float, default=1e-6
         A run stops when no membership changes by more than ``tol``, or the objective by no more than ``tol``/100 of it.
     random_state : int, RandomState or None, default=None
+    callback : callable, optional
+        Called after each sweep with an `afcm.fitting.loop.Iteration`; or an `afcm.checkpoints.Checkpoint`.
 
     Attributes
     ----------
@@ -188,6 +192,14 @@ class FKPS(Baseline):
     True
     """
 
+    _parameter_rules: ClassVar[Rules] = {
+        **Baseline._parameter_rules,
+        "init": choice_or_array("random", "k-means"),
+        "fuzziness": real(positive=True),
+        "fidelity": real(positive=True),
+        "projection": integer(or_none=True),
+    }
+
     def __init__(
         self,
         n_clusters: int = 8,
@@ -200,6 +212,7 @@ class FKPS(Baseline):
         max_iter: int = 100,
         tol: float = 1e-6,
         random_state: Any = None,
+        callback: Callable[[Any], object] | None = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.fuzziness = fuzziness
@@ -210,13 +223,7 @@ class FKPS(Baseline):
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        validation.check_real("fuzziness", self.fuzziness, positive=True)
-        validation.check_real("fidelity", self.fidelity, positive=True)
-        if self.projection is not None:
-            validation.check_integer("projection", self.projection)
+        self.callback = callback
 
     def _problem(self, X: Any, random: np.random.RandomState) -> ShrunkProblem:
         self._mean, self._axes = np.zeros(X.shape[1]), None
@@ -240,7 +247,7 @@ class FKPS(Baseline):
             if kind == "centers":
                 array = QuadraticProblem(X, problem.fuzziness).at(self._reduce(array)).memberships
             return problem.from_memberships(array)
-        if validation.check_choice("init", self.init, ("random", "k-means")) == "random":
+        if self.init == "random":
             return problem.from_memberships(starts.draw_memberships(X.shape[0], n_clusters, random))
         return problem.from_memberships(starts.one_hot(starts.k_means(X, n_clusters, None, random), n_clusters))
 
@@ -258,7 +265,7 @@ class FKPS(Baseline):
         return np.sqrt(paper.squared_distances(self._place(X).patterns, self.cluster_centers_))
 
     def _place(self, X: Any) -> ShrunkState:
-        points = self._validated_new(X)
+        points = self._validate_new_table(X)
         if self.directions_ is not None:
             points = (points - self._mean) @ self.directions_
         centers, fidelity = self.cluster_centers_, float(self.fidelity)

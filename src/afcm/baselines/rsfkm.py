@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -13,6 +14,7 @@ from afcm.baselines import equations
 from afcm.baselines.base import Baseline
 from afcm.equations import fuzzy_c_means, paper
 from afcm.estimators import validation
+from afcm.estimators.parameters import Rules, choice_or_array, flag, real
 from afcm.fitting import starts
 from afcm.fitting.loop import Step, memberships_still, share_still
 
@@ -89,6 +91,8 @@ class RSFKM(Baseline):
     tol : float, default=1e-6
         A run stops when no membership changes by more than ``tol`` and the objective by no more than ``tol``/100 of it.
     random_state : int, RandomState or None, default=None
+    callback : callable, optional
+        Called after each sweep with an `afcm.fitting.loop.Iteration`; or an `afcm.checkpoints.Checkpoint`.
 
     Attributes
     ----------
@@ -118,6 +122,14 @@ class RSFKM(Baseline):
 
     _stop = staticmethod(both_still)
 
+    _parameter_rules: ClassVar[Rules] = {
+        **Baseline._parameter_rules,
+        "init": choice_or_array("k-means", "k-means++"),
+        "fuzziness": real(positive=True),
+        "tau": real(positive=True, or_infinite=True),
+        "literal": flag(),
+    }
+
     def __init__(
         self,
         n_clusters: int = 8,
@@ -130,6 +142,7 @@ class RSFKM(Baseline):
         max_iter: int = 300,
         tol: float = 1e-6,
         random_state: Any = None,
+        callback: Callable[[Any], object] | None = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.fuzziness = fuzziness
@@ -140,12 +153,7 @@ class RSFKM(Baseline):
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        validation.check_real("fuzziness", self.fuzziness, positive=True)
-        if self.tau != math.inf:
-            validation.check_real("tau", self.tau, positive=True)
+        self.callback = callback
 
     def _problem(self, X: Any, random: Any = None) -> RobustProblem:
         return RobustProblem(X, float(self.fuzziness), float(self.tau), bool(self.literal))
@@ -162,7 +170,7 @@ class RSFKM(Baseline):
 
     def predict_proba(self, X: Any) -> Any:
         """Memberships of new samples in the fitted clusters, n×c; rows sum to 1."""
-        X = self._validated_new(X)
+        X = self._validate_new_table(X)
         return self._problem(X).at(self.cluster_centers_).memberships
 
     def _merged_advice(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
@@ -12,10 +12,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from afcm._typing import Floats
+from afcm._util.messages import warn_user
 from afcm.estimators import validation
-from afcm.estimators.base import DTYPES
+from afcm.estimators.inputs import validate_table
+from afcm.estimators.parameters import Rules, check_parameters, choice, integer, real
 from afcm.estimators.plain import PlainAFCM
-from afcm.estimators.tables import validated
 from afcm.exceptions import AFCMWarning, NotConvergedWarning
 from afcm.fitting import starts
 from afcm.graph.affinity import neighbor_graph
@@ -86,6 +87,16 @@ class SpectralBaseline(ClusterMixin, BaseEstimator):
     0.9467
     """
 
+    _parameter_rules: ClassVar[Rules] = {
+        "n_clusters": integer(),
+        "n_neighbors": integer(),
+        "n_init": integer(),
+        "max_iter": integer(),
+        "kernel": choice(*KERNELS),
+        "bandwidth": real(positive=True),
+        "assign": choice("kmeans", "plain"),
+    }
+
     def __init__(
         self,
         n_clusters: int = 8,
@@ -118,7 +129,7 @@ class SpectralBaseline(ClusterMixin, BaseEstimator):
         y : ignored
         """
         self._check_parameters()
-        X = self._validate(X)
+        X = self._validate_training(X)
         k = int(self.n_neighbors)
         found = find_neighbors(X, min(k + 1, X.shape[0] - 1))
         graph = neighbor_graph(found, k, kernel=self.kernel, bandwidth=float(self.bandwidth))
@@ -136,7 +147,9 @@ class SpectralBaseline(ClusterMixin, BaseEstimator):
         inverse = prepared.nodes.inverse
         if not isinstance(inverse, slice) and (inverse < 0).any():
             raise ValueError("some samples have weight 0 and are not in the graph; SpectralBaseline cannot place them")
-        prepared.name_features(self)
+        self.n_features_in_ = int(prepared.samples.shape[1])
+        if prepared.feature_names is not None:
+            self.feature_names_in_ = prepared.feature_names
         random = check_random_state(self.random_state)
         self.n_components_ = prepared.graph.components[0]
         embedding = self._embedding(prepared)
@@ -149,47 +162,39 @@ class SpectralBaseline(ClusterMixin, BaseEstimator):
         return self
 
     def _check_parameters(self) -> None:
-        for name in ("n_clusters", "n_neighbors", "n_init", "max_iter"):
-            validation.check_integer(name, getattr(self, name))
-        validation.check_choice("kernel", self.kernel, KERNELS)
-        validation.check_real("bandwidth", self.bandwidth, positive=True)
-        validation.check_choice("assign", self.assign, ("kmeans", "plain"))
+        check_parameters(self, self._parameter_rules)
 
-    def _validate(self, X: Any) -> Any:
-        X = validated(self, X, accept_sparse="csr", dtype=DTYPES, ensure_min_samples=2)
+    def _validate_training(self, X: Any) -> Any:
+        X = validate_table(self, X, accept_sparse="csr", ensure_min_samples=2, spread=True)
         n = X.shape[0]
         different = merge_duplicates(X)
         validation.check_enough_samples(self.n_clusters, n, different.rows.size)
         if self.n_neighbors >= n:
             raise ValueError(f"n_neighbors={self.n_neighbors} must be below n_samples={n}; use at most {n - 1}")
-        validation.check_span(X)
         n_copies = 1 if different.masses is None else int(different.masses.max())
         if n_copies > self.n_neighbors:
-            warnings.warn(
+            warn_user(
                 f"SpectralBaseline: a sample is there {n_copies} times, more than n_neighbors={self.n_neighbors}: its "
                 "copies have no other neighbours and cut the graph into islands; remove duplicates, use more "
                 "n_neighbors, or AFCM, which merges them",
                 AFCMWarning,
-                stacklevel=3,
             )
         return X
 
     def _embedding(self, prepared: PreparedGraph) -> Floats:
         n_clusters, masses = self.n_clusters, prepared.graph.masses
         if self.n_components_ > n_clusters:
-            warnings.warn(
+            warn_user(
                 f"SpectralBaseline: the graph has {self.n_components_} components, more than n_clusters={n_clusters}: "
                 "its leading eigenvectors are not unique and the labels are arbitrary; use more n_neighbors",
                 AFCMWarning,
-                stacklevel=3,
             )
         eigen = prepared.eigenvectors(n_clusters, ANGLE_TOL)
         if not eigen.converged:
-            warnings.warn(
+            warn_user(
                 f"SpectralBaseline: the eigen-solver stopped with a relative residual of {eigen.residual:.3g}; use "
                 "more n_neighbors",
                 NotConvergedWarning,
-                stacklevel=3,
             )
         self.eigenvalues_ = 1 - eigen.values
         if self.row_normalized:

@@ -1,6 +1,6 @@
-"""Checkpoints: a long fit writes down where it is, and goes on from there after a kill (docs/checkpoints.md)."""
+"""Checkpoints: a long fit writes its progress to a file, and continues from it after a kill (docs/checkpoints.md)."""
 
 from afcm.checkpoints.files import CheckpointError
-from afcm.checkpoints.journals import Checkpoint, Journal, check_early, journal
+from afcm.checkpoints.journals import Checkpoint, check_checkpoint_early, open_journal
 
-__all__ = ["Checkpoint", "CheckpointError", "Journal", "check_early", "journal"]
+__all__ = ["Checkpoint", "CheckpointError", "check_checkpoint_early", "open_journal"]

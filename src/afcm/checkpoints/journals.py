@@ -1,4 +1,4 @@
-"""`Checkpoint`, which a user gives as ``callback``, and `Journal`, which a fit makes of it."""
+"""`Checkpoint`, which a user gives as ``callback``, and the journal that writes a fit to its file."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from typing import Any, NoReturn
 import numpy as np
 
 from afcm._util.atomic_files import remove_drafts
-from afcm._util.messages import to_one_line
+from afcm._util.messages import to_one_line, warn_user
+from afcm._util.version import __version__
 from afcm.checkpoints import files, states
 from afcm.checkpoints.facts import Facts, describe_fit, find_differences
 from afcm.exceptions import CheckpointWarning
-from afcm.fitting import loop
-from afcm.fitting.loop import Progress, Result
+from afcm.fitting.loop import Journal, Progress
 
 # As many differences are told.
 MOST_TOLD = 3
@@ -81,63 +81,41 @@ class Checkpoint:
         raise TypeError("this fit cannot write checkpoints; give it another callback than a Checkpoint")
 
 
-def journal(estimator: Any, X: Any, masses: Any = None, *, data: Mapping[str, Any] | None = None) -> Journal:
-    """The journal of a fit, before anything is drawn: ``estimator.callback`` says whether it is written down.
+def open_journal(estimator: Any, X: Any, masses: Any = None, *, data: Mapping[str, Any] | None = None) -> Journal[Any]:
+    """Open the journal of a fit, before anything is drawn: a file if ``estimator.callback`` is a `Checkpoint`.
 
     ``data`` describes X where its values are not to be read, for example its shape and dtype.
     """
     given = estimator.callback
     if not isinstance(given, Checkpoint):
         return Journal(given)
-    return WrittenJournal(given, describe_fit(estimator, X, masses, data), X)
+    return CheckpointJournal(given, describe_fit(estimator, X, masses, data), X)
 
 
-def check_early(estimator: Any) -> None:
-    """What is wrong with a checkpoint, as far as that can be told without the data, is told before long work."""
+def check_checkpoint_early(estimator: Any) -> None:
+    """Raise the errors of a checkpoint that can be told without the data, before long work begins."""
     given = estimator.callback
     if isinstance(given, Checkpoint):
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", CheckpointWarning)  # the journal says it
-            WrittenJournal(given, describe_fit(estimator, None, None, {}), None)
+            warnings.simplefilter("ignore", CheckpointWarning)  # `open_journal` says it
+            CheckpointJournal(given, describe_fit(estimator, None, None, {}), None)
 
 
-class Journal:
-    """The runs of one fit, with nothing written down."""
-
-    def __init__(self, callback: Callable[[Any], object] | None = None) -> None:
-        self.callback = callback
-
-    def random(self, random: np.random.RandomState) -> np.random.RandomState:
-        """What the fit is to draw from."""
-        return random
-
-    def best_run(
-        self,
-        problem: Any,
-        starters: Sequence[Callable[[], Any]],
-        *,
-        key: Callable[[Result[Any]], float],
-        **how: Any,
-    ) -> tuple[Result[Any], KeyboardInterrupt | None]:
-        """`alternating.best_run`."""
-        return loop.best_run(problem, starters, key=key, callback=self.callback, **how)
-
-
-class WrittenJournal(Journal):
-    """The runs of one fit, written down every so often, and continued where the file says."""
+class CheckpointJournal(Journal[Any]):
+    """Writes the progress of a fit to a file every so often, and continues from what the file holds."""
 
     def __init__(self, checkpoint: Checkpoint, about: Facts, place: Any) -> None:
         super().__init__(checkpoint.callback)
         self.checkpoint, self.facts, self.place = checkpoint, about, place
         self.path = Path(checkpoint.path)
-        self.began: Any = None  # the state of the random numbers when the fit began
-        self.found = self._found()
-        self._latest: Callable[[], Progress[Any]] | None = None
+        self.random_state: Any = None  # of the generator, when the fit began
+        self.found = self._read()
         self._problem: Any = None
+        self._is_complete = False
+        self._latest: Callable[[], Progress[Any]] | None = None
         self._sweeps, self._written = 0, time.monotonic()
 
-    def _found(self) -> files.StoredFit | None:
-        """What the file holds, if there is one to go on from."""
+    def _read(self) -> files.StoredFit | None:
         if not self.path.parent.is_dir():
             raise FileNotFoundError(errno.ENOENT, "no such folder for a checkpoint; create it first", str(self.path))
         remove_drafts(self.path)
@@ -150,8 +128,6 @@ class WrittenJournal(Journal):
         return found
 
     def _check(self, found: files.StoredFit) -> None:
-        from afcm._util.version import __version__
-
         other = find_differences(found.facts, self.facts)
         if other:
             more = f" (and {len(other) - MOST_TOLD} more)" if len(other) > MOST_TOLD else ""
@@ -160,80 +136,67 @@ class WrittenJournal(Journal):
                 "path, or begin anew with resume=False"
             )
         if found.afcm != __version__:
-            warnings.warn(
+            warn_user(
                 f"{self.path}: was written by afcm {found.afcm} and is continued by {__version__}; the result may "
                 "not be that of either alone",
                 CheckpointWarning,
-                stacklevel=6,
             )
 
-    def random(self, random: np.random.RandomState) -> np.random.RandomState:
-        """As it was when the fit began; NumPy's global state is not touched for that."""
+    def restore_random(self, random: np.random.RandomState) -> np.random.RandomState:
+        """Return the generator as it was when the fit began; NumPy's global generator is left alone."""
         if self.found is not None:
             shared = random is np.random.mtrand._rand
             random = np.random.RandomState() if shared else random
             with files.named_errors(self.path):
                 random.set_state(self.found.decode("began", {}))
-        self.began = random.get_state(legacy=False)
-        if self.began["bit_generator"] != "MT19937":  # others have states of more than 64 bits
+        self.random_state = random.get_state(legacy=False)
+        if self.random_state["bit_generator"] != "MT19937":  # others have states of more than 64 bits
             raise ValueError(f"random_state={random!r} cannot be kept in a checkpoint; use an int")
         return random
 
-    def best_run(
-        self,
-        problem: Any,
-        starters: Sequence[Callable[[], Any]],
-        *,
-        key: Callable[[Result[Any]], float],
-        **how: Any,
-    ) -> tuple[Result[Any], KeyboardInterrupt | None]:
-        """`alternating.best_run` from where the file is, writing on."""
-        progress = self._resumed(problem, starters)
-        if progress.best is not None and progress.n_ended >= len(starters):
-            return progress.best, None
+    def resume(self, problem: Any, starters: Sequence[Callable[[], Any]]) -> Progress[Any]:
+        """Return the progress in the file, and make what random draws came before it."""
         self._problem = problem
-        best, stopped = loop.best_run(
-            problem, starters, key=key, progress=progress, keep=self._keep, callback=self.callback, **how
-        )
-        if stopped is None:
-            self._write(Progress(len(starters), best), finished=True)
-        elif self._latest is not None:
-            self._write(self._latest())
-        return best, stopped
-
-    def _resumed(self, problem: Any, starters: Sequence[Callable[[], Any]]) -> Progress[Any]:
         if self.found is None:
             return Progress()
-        progress = self.found.decode("progress", states.make_table(problem, self.place))
+        progress: Progress[Any] = self.found.decode("progress", states.make_table(problem, self.place))
         experience = self.found.decode("experience", {})
+        self._is_complete = progress.best is not None and progress.n_ended >= len(starters)
         n_begun = progress.n_ended + (progress.current is not None)
-        if n_begun < len(starters):  # others are to come: what these drew and learned comes before them
+        if n_begun < len(starters):  # later starts must draw what they would have drawn
             for starter in starters[:n_begun]:
                 starter()
         if experience is not None:
-            problem.gain(experience)
+            problem.restore(experience)
         return progress
 
-    def _keep(self, progress: Callable[[], Progress[Any]]) -> None:
+    def note(self, iteration: Any, progress: Callable[[], Progress[Any]]) -> None:
+        """Write the progress where it is time to, then call the callback."""
         self._latest, self._sweeps = progress, self._sweeps + 1
         waited = time.monotonic() - self._written >= (self.checkpoint.seconds or 0.0)
         if self._sweeps >= self.checkpoint.every and waited:
             self._write(progress())
+        super().note(iteration, progress)
+
+    def finish(self, progress: Progress[Any], *, interrupted: bool) -> None:
+        """Write the result, or after Ctrl-C the last state."""
+        if interrupted and self._latest is not None:
+            self._write(self._latest())
+        elif not interrupted and not self._is_complete:
+            self._write(progress, finished=True)
 
     def _write(self, progress: Progress[Any], *, finished: bool = False) -> None:
-        """A disk that is full, or gone, is no reason to lose the fit."""
         content = {
-            "began": self.began,
+            "began": self.random_state,
             "experience": getattr(self._problem, "experience", None),
             "progress": progress,
         }
         try:
             files.write(self.path, finished, self.facts, content, states.make_table(self._problem))
-        except OSError as error:
-            warnings.warn(
-                f"{self.path}: checkpoint not written ({to_one_line(error, 200)}); the fit goes on and tries again, "
-                "and the checkpoint before stays as it was",
+        except OSError as error:  # a disk that is full, or gone, is no reason to lose the fit
+            warn_user(
+                f"{self.path}: checkpoint not written ({to_one_line(error, 200)}); the fit goes on and tries again, and "
+                "the checkpoint before stays as it was",
                 CheckpointWarning,
-                stacklevel=2,
             )
         self._sweeps, self._written = 0, time.monotonic()

@@ -1,31 +1,51 @@
-"""`AFCM`, the scikit-learn face of `afcm.models.embedded`."""
+"""`AFCM`: adaptive fuzzy c-means with graph embedding, as a scikit-learn estimator."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
-from afcm import arrays, checkpoints
+import scipy.sparse as sp
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from afcm import arrays
+from afcm._util.messages import warn_user
+from afcm._util.optional import require
+from afcm.checkpoints import check_checkpoint_early, open_journal
 from afcm.estimators import validation
-from afcm.estimators.graph_chunks import GraphChunks
-from afcm.estimators.graph_inputs import GraphInputs
-from afcm.estimators.graph_runs import GraphRuns
-from afcm.fitting.loop import either_still
+from afcm.estimators.base import SoftClusterer, hard_labels
+from afcm.estimators.inputs import forget, validate_samples, validate_weights
+from afcm.estimators.parameters import ITERATIVE, Rules, choice, choice_or_array, flag, integer, real
+from afcm.exceptions import NoClustersWarning, NotConvergedWarning
+from afcm.fitting import starts
+from afcm.fitting.loop import Result, best_run, either_still
+from afcm.graph.affinity import normalized_cut
+from afcm.graph.anchors.prepared import AnchorSetting, PreparedAnchors
+from afcm.graph.duplicates import DistinctRows, merge_duplicates
+from afcm.graph.kernels import KERNELS
 from afcm.graph.prepared import GraphSetting, PreparedGraph
+from afcm.models.anchored import AnchoredProblem
+from afcm.models.fitted_graph import FittedGraph
+from afcm.models.graph_problem import GraphProblem, keep_fit, make_problem
+from afcm.models.plain import PlainProblem
+from afcm.neighbors.search import SEARCHES
 
-# What scikit-learn notes about the columns of X.
-FEATURE_ATTRIBUTES = ("n_features_in_", "feature_names_in_")
+# λ by default, per sample: λ has the unit of samples, and the graph counts when it is not small against n/2.
+DEFAULT_GRAPH_WEIGHT = 3.0
+# Clusters that lose no more than this share of their edges to others hardly touch: hard memberships are no surprise.
+CLEAN_CUT = 0.01
 
 
-class AFCM(GraphInputs, GraphRuns, GraphChunks):
+class AFCM(SoftClusterer):
     """Adaptive fuzzy c-means with graph embedding: soft clusters of any shape (the paper's Algorithm 1).
 
     Memberships, centres, their fuzziness γ and an embedding Z of the samples are learned together, by lowering
 
         J = γ Σ_ij u_ij ‖z_i − v_j‖² + Σ_ij u_ij log u_ij − (n c / 2) log γ + λ tr(Zᵀ L̂ Z),    Zᵀ Z = I,
 
-    where L̂ is the normalised Laplacian of a nearest-neighbour graph of X, or of one that anchors make.
+    where L̂ is the normalize_graph Laplacian of a nearest-neighbour graph of X, or of one that anchors make.
 
     Parameters
     ----------
@@ -65,7 +85,7 @@ class AFCM(GraphInputs, GraphRuns, GraphChunks):
         memberships, the paper's. An array holds memberships (n_samples × n_clusters) or centres
         (n_clusters × n_features).
     n_init : int, default=1
-        Runs from different random starts. The one with the lowest normalised cut of its labels is kept
+        Runs from different random starts. The one with the lowest normalize_graph cut of its labels is kept
         (`normalized_cut_`), not the one with the lowest J: J has no lower bound, it goes to −∞ with γ, while the
         cut lies between 0 and c and an empty cluster counts 1.
     max_iter : int, default=100
@@ -140,7 +160,22 @@ class AFCM(GraphInputs, GraphRuns, GraphChunks):
     array([ True])
     """
 
-    _stop = staticmethod(either_still)
+    _parameter_rules: ClassVar[Rules] = {
+        **ITERATIVE,
+        "n_clusters": integer(or_word="auto"),
+        "n_neighbors": integer(or_word="auto"),
+        "neighbor_search": choice(*SEARCHES),
+        "kernel": choice("sharpened", *KERNELS),
+        "bandwidth": real(positive=True),
+        "graph_weight": real(positive=True, or_word="auto"),
+        "affinity": choice("nearest_neighbors", "precomputed"),
+        "graph": choice("neighbors", "anchors"),
+        "n_anchors": integer(or_word="auto"),
+        "init": choice_or_array("spectral", "k-means++", "random"),
+        "n_init": integer(),
+        "merge_duplicates": flag(),
+        "warm_start": flag(),
+    }
 
     def __init__(
         self,
@@ -210,19 +245,38 @@ class AFCM(GraphInputs, GraphRuns, GraphChunks):
         Parameters
         ----------
         X : array, tensor, sparse matrix or data frame (n_samples, n_features), or similarities (n_samples, n_samples)
+            Or a `PreparedGraph` (of `prepare`). With ``graph="anchors"`` also a Dask array or data frame, which is not
+            gathered: see ``docs/scale.md``.
         y : ignored
         sample_weight : array (n_samples,), optional
             Weight 0 is as if the sample were absent, weight 2 as if it were there twice
             (for graph and clusters alike, given ``merge_duplicates=True``).
         """
         self._check_parameters()
-        checkpoints.check_early(self)
-        if arrays.is_dask(X):
-            return self._fit_chunks(X, sample_weight)
-        return self.fit_prepared(self.prepare(X, sample_weight))
+        check_checkpoint_early(self)
+        prepared = X if isinstance(X, PreparedGraph) else self._prepare(X, sample_weight)
+        self._name_features(prepared)
+        self.n_clusters_ = self._choose_n_clusters(prepared)
+        validation.check_enough_samples(self.n_clusters_, prepared.samples.shape[0], prepared.n_nodes)
+        journal = open_journal(self, prepared.samples, prepared.masses)
+        random = journal.restore_random(check_random_state(self.random_state))
+        problem = self._make_problem(prepared)
+        best, interrupt = best_run(
+            problem,
+            self._make_starters(problem, prepared, random),
+            key=lambda result: self._cut(prepared, problem, result.state),
+            max_iter=self.max_iter,
+            tol=self.tol,
+            stop=either_still,
+            journal=journal,
+        )
+        self._store(prepared, problem, best)
+        if interrupt is not None:
+            raise interrupt
+        return self
 
     def prepare(self, X: Any, sample_weight: Any = None) -> PreparedGraph:
-        """The first half of `fit`: validate X and build its graph, for many fits on the same samples.
+        """Validate X and build its graph, for many fits on the same samples.
 
         Parameters
         ----------
@@ -236,34 +290,261 @@ class AFCM(GraphInputs, GraphRuns, GraphChunks):
             ``n_clusters`` where those are ``"auto"`` or ``"sharpened"``.
         """
         self._check_parameters()
-        given, X = X, self._validated(X)
-        weights = validation.check_sample_weight(arrays.to_host(sample_weight), X.shape[0])
-        nodes = self._find_nodes(X, weights)
-        n_clusters = None if self.n_clusters == "auto" else self.n_clusters
-        n_neighbors = None if self.n_neighbors == "auto" else int(self.n_neighbors)
-        setting = GraphSetting(n_clusters, n_neighbors, self.kernel, float(self.bandwidth), self.neighbor_search)
-        build = setting.from_similarities if self.affinity == "precomputed" else setting.from_points
-        if self.graph == "anchors":
-            build = self._anchor_setting(n_clusters, n_neighbors).from_points
-        features = {name: value for name, value in vars(self).items() if name in FEATURE_ATTRIBUTES}
-        to_host = arrays.is_tensor(X) and not arrays.is_tensor(given)
-        return replace(build(X, nodes), features=features, to_host=to_host)
+        return self._prepare(X, sample_weight)
 
     def fit_prepared(self, prepared: PreparedGraph) -> Self:
-        """The second half of `fit`: learn embedding, clusters and γ on a graph that is there already."""
-        self._check_parameters()
-        self.n_clusters_ = self._chosen(prepared)
-        validation.check_enough_samples(self.n_clusters_, prepared.samples.shape[0], prepared.nodes.rows.size)
-        prepared.name_features(self)
-        journal = checkpoints.journal(self, prepared.samples, prepared.nodes.masses)
-        problem, starters = self._begin(prepared, journal)
-        how: dict[str, Any] = {"max_iter": self.max_iter, "tol": self.tol, "stop": self._stop}
-        best, stopped = journal.best_run(problem, starters, key=lambda result: self._cut(prepared.graph, result), **how)
-        self._keep(prepared, problem, best.state)
-        self._store_fit(prepared, problem, best)
-        if prepared.to_host:
-            kept = self._similarity, self._base, self._extension
-            self._similarity, self._base, self._extension = arrays.to_device_of(kept, None)
-        if stopped is not None:
-            raise stopped
-        return self
+        """Learn embedding, clusters and γ on a graph of `prepare`; the same as ``fit(prepared)``."""
+        return self.fit(prepared)
+
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Fit, and return the embedding of X."""
+        return self.fit(X, y, sample_weight=sample_weight).embedding_
+
+    def transform(self, X: Any) -> Any:
+        """Rows of the embedding for new samples, n×c.
+
+        With ``affinity="precomputed"`` X holds the similarities to the fitted samples (n_new × n_samples).
+        """
+        return arrays.to_device_of(self._fitted_graph().embed(self._validate_queries(X)), X)
+
+    def predict_proba(self, X: Any) -> Any:
+        """Memberships of new samples, n×c; rows sum to 1. The model is not changed.
+
+        With ``affinity="precomputed"`` X holds the similarities to the fitted samples (n_new × n_samples).
+        """
+        return arrays.to_device_of(self._fitted_graph().memberships(self._validate_queries(X)), X)
+
+    def calibrated_memberships(self, X: Any = None) -> Any:
+        """Memberships softened by how mixed a sample's neighborhood is, n×c; rows sum to 1.
+
+        `memberships_` are learned by the model, and nearly all of them are 0 or 1: they tell labels, not doubt. These
+        are the same after a random walk over the graph (`afcm.graph.diffusion`), and closer to the share of such samples
+        that is labelled rightly. Their largest entry is not always at `labels_`: between clusters the neighbors may
+        outvote the model.
+
+        Parameters
+        ----------
+        X : array (n_new, n_features), optional
+            New samples: the mean over their neighbors. Default: the samples of the fit.
+        """
+        fitted = self._fitted_graph()
+        if X is None:
+            return fitted.calibrated_memberships()
+        return arrays.to_device_of(fitted.calibrated_memberships(self._validate_queries(X)), X)
+
+    # --- parameters and samples ---
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.neighbor_search == "approximate":
+            require("numba", "fast", "neighbor_search='approximate' needs", "Numba")
+        if self.affinity == "precomputed":
+            if self.graph == "anchors":
+                raise ValueError(
+                    "graph='anchors' needs samples, not affinity='precomputed'; use graph='neighbors' there"
+                )
+            if isinstance(self.init, str):
+                validation.check_choice("init", self.init, ("spectral", "random"))
+
+    def _prepare(self, X: Any, sample_weight: Any) -> PreparedGraph:
+        given, X = X, self._validate_training(X)
+        nodes = self._find_nodes(X, validate_weights(X, sample_weight))
+        n_clusters, n_neighbors, n_anchors = (
+            None if isinstance(value, str) else int(value)
+            for value in (self.n_clusters, self.n_neighbors, self.n_anchors)
+        )
+        if self.graph == "anchors":
+            kernel = "adaptive" if self.kernel == "sharpened" else self.kernel
+            build: Any = AnchorSetting(n_clusters, n_anchors, n_neighbors, kernel, float(self.bandwidth)).from_points
+        else:
+            setting = GraphSetting(n_clusters, n_neighbors, self.kernel, float(self.bandwidth), self.neighbor_search)
+            build = setting.from_similarities if self.affinity == "precomputed" else setting.from_points
+        names = getattr(self, "feature_names_in_", None)
+        to_host = arrays.is_tensor(X) and not arrays.is_tensor(given)
+        return replace(build(X, nodes), feature_names=names, to_host=to_host)
+
+    def _validate_training(self, X: Any) -> Any:
+        if self.affinity == "precomputed" and (arrays.is_tensor(X) or self.device is not None):
+            raise ValueError("affinity='precomputed' needs NumPy or SciPy similarities; use them, and device=None")
+        self._refuse_tensors(X)
+        if arrays.is_dask(X):
+            self._refuse_for_chunks()
+        neighbors = self.graph == "neighbors"
+        X = validate_samples(
+            self,
+            X,
+            device=self.device,
+            accept_sparse="csr" if neighbors else False,
+            spread=self.affinity != "precomputed",
+        )
+        if self.affinity == "precomputed":
+            return validation.check_affinity(X)
+        n = X.shape[0]
+        if neighbors and self.n_neighbors != "auto" and self.n_neighbors >= n > 1:
+            raise ValueError(
+                f"n_neighbors={self.n_neighbors} must be below n_samples={n}; use at most {n - 1}, or 'auto'"
+            )
+        return X
+
+    def _refuse_for_chunks(self) -> None:
+        if self.graph != "anchors":
+            raise ValueError(
+                f"X is in Dask's chunks, and graph={self.graph!r} needs all of X in memory: use graph='anchors', "
+                "PlainAFCM, or X.compute() if that fits"
+            )
+        if not (isinstance(self.init, str) and self.init == "spectral") or self.warm_start:
+            raise ValueError("X is in Dask's chunks, which start from anchors; use init='spectral', warm_start=False")
+
+    def _refuse_tensors(self, X: Any) -> None:
+        if self.graph == "anchors" and (arrays.is_tensor(X) or self.device is not None):
+            raise ValueError(
+                "graph='anchors' works on NumPy arrays; give X as one (X.cpu().numpy(), say) with device=None, or use "
+                "graph='neighbors'"
+            )
+
+    def _find_nodes(self, X: Any, weights: Any) -> DistinctRows:
+        least = 2 if self.n_clusters == "auto" else self.n_clusters
+        if arrays.is_chunked(X):
+            n_distinct = validation.count_distinct(X, weights, max(least, 2))
+            validation.check_enough_samples(least, X.shape[0], n_distinct)
+            return DistinctRows(None, weights, None)  # type: ignore[arg-type]
+        nodes = merge_duplicates(X, weights, merge=self.merge_duplicates and self.affinity != "precomputed")
+        if self.n_clusters != "auto":
+            validation.check_enough_samples(self.n_clusters, X.shape[0], nodes.rows.size)
+        if nodes.rows.size < 2:
+            raise ValueError(f"X has only one sample to learn from (n_samples={X.shape[0]}); a graph needs at least 2")
+        return nodes
+
+    def _name_features(self, prepared: PreparedGraph) -> None:
+        self.n_features_in_ = int(prepared.samples.shape[1])
+        if prepared.feature_names is None:
+            forget(self, "feature_names_in_")
+        else:
+            self.feature_names_in_ = prepared.feature_names
+
+    def _choose_n_clusters(self, prepared: PreparedGraph) -> int:
+        """The number of clusters, given or counted, with a warning if the data have none."""
+        if self.n_clusters != "auto":
+            return int(self.n_clusters)
+        parts = prepared.parts
+        if parts is None:
+            raise ValueError("n_clusters='auto', but the graph was prepared for a given number; prepare it with 'auto'")
+        if parts.count > 1:
+            return parts.count
+        warn_user(
+            "AFCM: no clusters found, so all samples are one: the deepest valley in their graph has "
+            f"{parts.deepest_within:.0%} of the depth that chance reaches; give n_clusters to split them all the same",
+            NoClustersWarning,
+        )
+        return 1
+
+    # --- problem and starts ---
+
+    def _make_problem(self, prepared: PreparedGraph) -> GraphProblem:
+        auto = isinstance(self.graph_weight, str)
+        weight = DEFAULT_GRAPH_WEIGHT * prepared.n_samples if auto else float(self.graph_weight)
+        spectral = isinstance(self.init, str) and self.init == "spectral"
+        return make_problem(prepared, weight, None if spectral else self.n_clusters_)
+
+    def _make_starters(self, problem: Any, prepared: PreparedGraph, random: Any) -> list[Callable[[], Any]]:
+        """Functions that make the states from which the runs start."""
+        if self.warm_start and hasattr(self, "_fitted"):
+            return [lambda: self._start_from_fit(problem, prepared)]
+        if not isinstance(self.init, str):
+            return [lambda: problem.from_memberships(self._given_memberships(prepared))]
+        return [lambda: self._start(problem, prepared, random)] * self.n_init
+
+    def _start(self, problem: Any, prepared: PreparedGraph, random: Any) -> Any:
+        if self.init == "spectral":
+            return problem.from_spectral(*starts.start_prepared(prepared, self.n_clusters_, random))
+        if self.init == "k-means++":
+            centers = starts.seed_centers(prepared.points, self.n_clusters_, prepared.masses, random)
+            return problem.from_memberships(assign_softly(prepared.points, prepared.masses, centers))
+        memberships = starts.draw_memberships(prepared.n_nodes, self.n_clusters_, random)
+        return problem.from_memberships(arrays.from_host(memberships, prepared.graph.degrees))
+
+    def _start_from_fit(self, problem: Any, prepared: PreparedGraph) -> Any:
+        nodes, fitted = prepared.graph.degrees, self._fitted.extension
+        validation.check_warm_start(fitted.memberships.T.shape, (self.n_clusters_, nodes.shape[0]))
+        memberships, embedding = (arrays.from_host(part, nodes) for part in (fitted.memberships, fitted.embedding))
+        return problem.from_fit(memberships, fitted.precision, embedding)
+
+    def _given_memberships(self, prepared: PreparedGraph) -> Any:
+        X, points, nodes = prepared.samples, prepared.points, prepared.nodes
+        init = arrays.to_host(self.init)
+        kind, array = validation.check_init_array(init, X.shape[0], self.n_clusters_, X.shape[1])
+        if kind == "memberships":
+            return arrays.from_host(array[nodes.rows], X)
+        if points is None or sp.issparse(points):
+            raise ValueError("init holds centres; with a precomputed affinity or sparse X give memberships instead")
+        return assign_softly(points, nodes.masses, arrays.from_host(array, points))
+
+    # --- the result ---
+
+    def _cut(self, prepared: PreparedGraph, problem: Any, state: Any) -> float:
+        """Normalized cut of the labels of a run."""
+        if isinstance(problem, AnchoredProblem):
+            return problem.normalized_cut(state.memberships)
+        return normalized_cut(prepared.graph, starts.one_hot(hard_labels(state.memberships), self.n_clusters_))
+
+    def _store(self, prepared: PreparedGraph, problem: Any, best: Result[Any]) -> None:
+        state = best.state
+        fitted = keep_fit(prepared, problem, state)
+        home = None if prepared.to_host else fitted.extension.centers
+        self.embedding_, memberships = arrays.to_device_of(fitted.expand(prepared.samples), home)
+        self._fitted = fitted.to_host() if prepared.to_host else fitted
+        forget(self, "anchors_", "n_anchors_")
+        if isinstance(prepared, PreparedAnchors):
+            self.anchors_ = prepared.similarity.anchors
+            self.n_anchors_ = self.anchors_.shape[0]
+        self.cluster_centers_ = arrays.to_device_of(state.centers, home)
+        self.graph_weight_ = problem.graph_weight
+        self.gamma_cap_ = problem.largest_precision(self.n_clusters_)
+        self.normalized_cut_ = self._cut(prepared, problem, state)
+        self.n_components_ = prepared.n_components
+        self.neighbor_recall_ = prepared.recall
+        self.eigen_residual_ = state.eigen_residual
+        self._store_run(best, memberships, doubt_hard=self.normalized_cut_ > CLEAN_CUT * self.n_clusters_)
+        if not state.eigen_converged:
+            warn_user(
+                f"AFCM: the eigen-solver stopped with a relative residual of {self.eigen_residual_:.3g}; the embedding "
+                "may be inaccurate: use more n_neighbors",
+                NotConvergedWarning,
+            )
+
+    def _merged_advice(self) -> str:
+        return "raise graph_weight or n_neighbors, or try init='spectral'"
+
+    def _hard_advice(self) -> str:
+        return "calibrated_memberships() gives softer ones that tell doubt"
+
+    # --- new samples ---
+
+    def _fitted_graph(self) -> FittedGraph:
+        check_is_fitted(self)
+        return self._fitted
+
+    def _validate_queries(self, X: Any) -> Any:
+        self._refuse_tensors(X)
+        X = self._validate_new(X, accept_sparse=self.graph == "neighbors")
+        if self.affinity == "precomputed" and X.min() < 0:
+            raise ValueError(f"X holds a negative similarity ({X.min():.6g}); use numbers of at least 0")
+        return X
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.cluster_centers_.shape[0])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.graph == "neighbors"
+        tags.input_tags.pairwise = self.affinity == "precomputed"
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def assign_softly(points: Any, masses: Any, centers: Any) -> Any:
+    """Memberships of PlainAFCM's first step from these centers."""
+    if arrays.is_tensor(points):
+        points, centers = points.double(), centers.double()
+    return PlainProblem(points, masses).from_centers(centers).memberships

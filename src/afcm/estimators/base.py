@@ -1,24 +1,22 @@
-"""What every soft clusterer of the package has in common."""
+"""`SoftClusterer`, the base of every estimator: labels from memberships, diagnostics, and what a fit stores."""
 
 from __future__ import annotations
 
-import warnings
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from array_api_compat import array_namespace, device
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from afcm._util.messages import warn_user
 from afcm.arrays import backend_of, is_chunked, map_rows
-from afcm.estimators.inputs import DTYPES, entered
-from afcm.estimators.tables import validated
+from afcm.estimators.inputs import validate_samples, validate_table
+from afcm.estimators.parameters import Rules, check_parameters
 from afcm.exceptions import HardMembershipsWarning, MergedClustersWarning, NotConvergedWarning
 from afcm.fitting.loop import Result
 
 # Memberships that all lie this close to 1/c are merged clusters, not an answer; to 0 or 1, hard.
 MERGED_TOL = HARD_TOL = 1e-3
-
-__all__ = ["DTYPES", "SoftClusterer", "crispness", "hard_labels", "membership_state"]
 
 
 class SoftClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
@@ -28,6 +26,11 @@ class SoftClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
     n_clusters: Any
     max_iter: int
 
+    _parameter_rules: ClassVar[Rules]
+
+    def _check_parameters(self) -> None:
+        check_parameters(self, self._parameter_rules)
+
     def predict(self, X: Any) -> Any:
         """Index of the cluster with the largest membership, for each row of X."""
         return hard_labels(self.predict_proba(X))
@@ -36,19 +39,19 @@ class SoftClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         """Memberships of new samples, n×c; rows sum to 1. The model is not changed."""
         raise NotImplementedError
 
-    def _validated_new(self, X: Any, *, accept_sparse: bool = False) -> Any:
+    def _validate_new(self, X: Any, *, accept_sparse: bool = False) -> Any:
+        """Check samples for a fitted model, and put them where they are to be worked on."""
         check_is_fitted(self)
         sparse = "csr" if accept_sparse else False
-        return validated(self, X, accept_sparse=sparse, dtype=DTYPES, reset=False)
+        return validate_samples(self, X, device=getattr(self, "device", None), accept_sparse=sparse, reset=False)
 
-    def _entered(self, X: Any, *, accept_sparse: bool = False) -> Any:
-        """`_validated_new` for models that take tensors too: X where it is to be worked on."""
+    def _validate_new_table(self, X: Any, **options: Any) -> Any:
+        """Check samples in memory for a fitted model that takes nothing else."""
         check_is_fitted(self)
-        sparse = "csr" if accept_sparse else False
-        return entered(self, X, device=getattr(self, "device", None), accept_sparse=sparse, reset=False)
+        return validate_table(self, X, reset=False, **options)
 
     def _store_run(self, result: Result[Any], memberships: Any, *, doubt_hard: bool) -> None:
-        """The attributes that every alternating fit leaves behind, and a word when something needs saying.
+        """Set the attributes that every iterative fit leaves behind, and warn of what needs saying.
 
         ``doubt_hard``: hard memberships would come from the model, not from the data, and deserve a warning.
         """
@@ -60,38 +63,36 @@ class SoftClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         self.history_ = result.history
         self.n_iter_ = result.n_iter
         self.converged_ = result.converged
-        known = extent(memberships)
+        known = summarize(memberships)
         self.crispness_ = crispness(known)
-        self.membership_state_ = self._judged(known)
+        self.membership_state_ = self._judge(known)
         self._warn(result, doubt_hard)
 
     def _warn(self, result: Result[Any], doubt_hard: bool) -> None:
         name = type(self).__name__
         merged = self._merged_finding()
         if merged:
-            warnings.warn(f"{name}: {merged}; {self._merged_advice()}", MergedClustersWarning, stacklevel=4)
+            warn_user(f"{name}: {merged}; {self._merged_advice()}", MergedClustersWarning)
         if self.membership_state_ == "hard" and doubt_hard:
-            warnings.warn(
+            warn_user(
                 f"{name}: memberships became hard (gamma_={self.gamma_:.3g}): they are 0 or 1 and tell labels, not "
                 f"ambiguity; {self._hard_advice()}",
                 HardMembershipsWarning,
-                stacklevel=4,
             )
         if not result.converged:
             early = result.n_iter < self.max_iter  # Ctrl-C
             after = f"stopped after {result.n_iter}" if early else f"not converged after max_iter={self.max_iter}"
-            warnings.warn(
+            warn_user(
                 f"{name}: {after} sweeps (memberships still changed by "
                 f"{result.history['membership_change'][-1]:.3g}); {'fit again' if early else 'raise max_iter or tol'}",
                 NotConvergedWarning,
-                stacklevel=4,
             )
 
-    def _judged(self, memberships: Any) -> str:
-        return membership_state(memberships)
+    def _judge(self, known: MembershipSummary) -> str:
+        return membership_state(known)
 
     def _merged_finding(self) -> str:
-        """What there is to say about merged clusters, or nothing."""
+        """A sentence about merged clusters, or an empty string."""
         if self.membership_state_ != "merged":
             return ""
         return f"all clusters merged, every membership is 1/{self.memberships_.shape[1]} and the labels mean nothing"
@@ -114,8 +115,8 @@ def hard_labels(memberships: Any, block_rows: int = 8192) -> Any:
     return labels
 
 
-class Extent(NamedTuple):
-    """What memberships are like as a whole."""
+class MembershipSummary(NamedTuple):
+    """A few numbers about all memberships, from one pass."""
 
     shape: tuple[int, int]
     square_sum: float
@@ -124,18 +125,17 @@ class Extent(NamedTuple):
     least_sure: float  # the smallest of the samples' largest
 
 
-def extent(memberships: Any) -> Extent:
-    """One pass over memberships."""
+def summarize(memberships: Any) -> MembershipSummary:
     if is_chunked(memberships):
-        return Extent(memberships.shape, *backend_of(memberships).measure_extent(memberships))
+        return MembershipSummary(memberships.shape, *backend_of(memberships).measure_extent(memberships))
     sure = array_namespace(memberships).max(memberships, axis=1)
     numbers = (backend_of(memberships).sum_squares(memberships), memberships.min(), sure.max(), sure.min())
-    return Extent(memberships.shape, *map(float, numbers))
+    return MembershipSummary(memberships.shape, *map(float, numbers))
 
 
 def crispness(memberships: Any) -> float:
-    """The normalised partition coefficient ``(c Σ u²/n − 1) / (c − 1)``: 0 for all 1/c, 1 for all 0 or 1."""
-    known = memberships if isinstance(memberships, Extent) else extent(memberships)
+    """The normalized partition coefficient ``(c Σ u²/n − 1) / (c − 1)``: 0 for all 1/c, 1 for all 0 or 1."""
+    known = memberships if isinstance(memberships, MembershipSummary) else summarize(memberships)
     n_samples, n_clusters = known.shape
     if n_clusters == 1:
         return 1.0
@@ -145,7 +145,7 @@ def crispness(memberships: Any) -> float:
 
 def membership_state(memberships: Any) -> str:
     """``"merged"`` (all 1/c), ``"hard"`` (all 0 or 1) or ``"soft"``."""
-    known = memberships if isinstance(memberships, Extent) else extent(memberships)
+    known = memberships if isinstance(memberships, MembershipSummary) else summarize(memberships)
     n_clusters = known.shape[1]
     if n_clusters == 1:
         return "soft"

@@ -1,24 +1,32 @@
-"""What the clusterers have in common whose clusters are their centres: validate → starts → runs → attributes."""
+"""`CenterClusterer`, the base of the estimators whose clusters are their centers: FCM, EntropyFCM and PlainAFCM."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from array_api_compat import array_namespace
 from sklearn.utils import check_random_state
 
-from afcm import arrays, checkpoints
+from afcm import arrays
+from afcm.checkpoints import open_journal
 from afcm.equations import fuzzy_c_means, paper
 from afcm.estimators import validation
-from afcm.estimators.base import MERGED_TOL
-from afcm.estimators.inputs import cast, entered
-from afcm.estimators.row_inputs import init_for, random_memberships_for, weights_for
+from afcm.estimators.base import MERGED_TOL, MembershipSummary
+from afcm.estimators.inputs import (
+    cast,
+    draw_memberships,
+    forget,
+    validate_init,
+    validate_samples,
+    validate_weights,
+)
+from afcm.estimators.parameters import ITERATIVE, Rules, choice, choice_or_array, flag, integer
 from afcm.estimators.streaming import STREAM_ATTRIBUTES, StreamingClusterer
 from afcm.fitting import starts
-from afcm.fitting.loop import STOP_RULES
+from afcm.fitting.loop import STOP_RULES, best_run
 from afcm.models.centers import CenterProblem, CenterState, Precision
 from afcm.models.plain import total_scatter
 
@@ -34,6 +42,14 @@ class CenterClusterer(StreamingClusterer):
     cluster_centers_: Any
     gamma_: float
     stop: str = "either"
+
+    _parameter_rules: ClassVar[Rules] = {
+        **ITERATIVE,
+        "init": choice_or_array("k-means++", "random"),
+        "n_init": integer(or_word="auto"),
+        "stop": choice(*STOP_RULES),
+        "warm_start": flag(),
+    }
 
     def __init__(
         self,
@@ -70,40 +86,38 @@ class CenterClusterer(StreamingClusterer):
             Weight 0 is as if the sample were absent, weight 2 as if it were there twice.
         """
         self._check_parameters()
-        for name in STREAM_ATTRIBUTES:
-            self.__dict__.pop(name, None)
-        given, X = X, entered(self, X, device=self.device)
-        masses, scatter = self._checked_masses(X, sample_weight)
-        journal = checkpoints.journal(self, X, masses)
-        random = journal.random(check_random_state(self.random_state))
+        forget(self, *STREAM_ATTRIBUTES)
+        given, X = X, validate_samples(self, X, device=self.device)
+        masses, scatter = self._check_masses(X, sample_weight)
+        journal = open_journal(self, X, masses)
+        random = journal.restore_random(check_random_state(self.random_state))
         self._prepare(X, masses, random)
         problem = self._problem(X, masses).with_total_scatter(scatter)
-        how: dict[str, Any] = {"max_iter": self.max_iter, "tol": self._tol(X), "stop": STOP_RULES[self.stop]}
-        starters = self._starters(problem, random)
-        best, stopped = journal.best_run(problem, starters, key=lambda result: result.state.objective, **how)
+        best, interrupt = best_run(
+            problem,
+            self._make_starters(problem, random),
+            key=lambda result: result.state.objective,
+            max_iter=self.max_iter,
+            tol=self._tol(X),
+            stop=STOP_RULES[self.stop],
+            journal=journal,
+        )
         self.cluster_centers_ = arrays.to_device_of(best.state.centers, given)
         self._variance = problem.total_scatter / problem.mass
         memberships = arrays.to_device_of(best.state.memberships, given)
         self._store_run(best, memberships, doubt_hard=problem.is_capped(best.state.precision))
-        if stopped is not None:
-            raise stopped
+        if interrupt is not None:
+            raise interrupt
         return self
-
-    def _check_parameters(self) -> None:
-        validation.check_integer("n_clusters", self.n_clusters)
-        validation.check_integer("max_iter", self.max_iter)
-        validation.check_real("tol", self.tol)
-        validation.check_choice("stop", self.stop, STOP_RULES)
-        validation.check_flag("warm_start", self.warm_start)
 
     def _tol(self, X: Any) -> float:
         """``tol``, but memberships need not stand stiller than rounding lets them."""
         rounding = MEMBERSHIP_ROUNDING * float(array_namespace(X).finfo(X.dtype).eps)
         return max(float(self.tol), rounding if self.stop == "memberships" else 0.0)
 
-    def _checked_masses(self, X: Any, sample_weight: Any) -> tuple[Any, float]:
+    def _check_masses(self, X: Any, sample_weight: Any) -> tuple[Any, float]:
         """The masses (or None), and the total scatter."""
-        weights = weights_for(X, sample_weight)
+        weights = validate_weights(X, sample_weight)
         n_distinct = validation.count_distinct(X, weights, max(self.n_clusters, 2))
         validation.check_enough_samples(self.n_clusters, X.shape[0], n_distinct)
         if n_distinct < 2:
@@ -121,19 +135,18 @@ class CenterClusterer(StreamingClusterer):
         raise NotImplementedError
 
     def _prepare(self, X: Any, masses: Any, random: np.random.RandomState) -> None:
-        """Fix what `_problem` needs and only the fit knows."""
+        """Set attributes that `_problem` needs and that only a fit can know."""
 
-    def _starters(self, problem: CenterProblem, random: np.random.RandomState) -> list[Callable[[], CenterState]]:
-        """What makes the states that the runs start from, one at a time."""
+    def _make_starters(self, problem: CenterProblem, random: np.random.RandomState) -> list[Callable[[], CenterState]]:
+        """Functions that make the states from which the runs start."""
         if self._continues():
             return [lambda: problem.at(*self._fitted_start(problem))]
         if not isinstance(self.init, str):
             return [lambda: problem.at(*self._given_start(problem))]
-        validation.check_choice("init", self.init, ("k-means++", "random"))
-        return [lambda: problem.at(*self._random_start(problem, random))] * self._n_runs()
+        n_runs = DEFAULT_RUNS if isinstance(self.n_init, str) else self.n_init
+        return [lambda: problem.at(*self._random_start(problem, random))] * n_runs
 
     def _continues(self) -> bool:
-        """Does this fit start from the one before?"""
         return bool(self.warm_start) and hasattr(self, "cluster_centers_")
 
     def _fitted_start(self, problem: CenterProblem) -> tuple[Any, Precision]:
@@ -141,27 +154,21 @@ class CenterClusterer(StreamingClusterer):
         return cast(self.cluster_centers_, problem.points), getattr(self, "gamma_", None)
 
     def _given_start(self, problem: CenterProblem) -> tuple[Any, Precision]:
-        kind, array = init_for(problem.points, self.init, self.n_clusters)
+        kind, array = validate_init(problem.points, self.init, self.n_clusters)
         array = cast(array, problem.points)
         return problem.start(array) if kind == "memberships" else (array, problem.first_precision(array))
 
     def _random_start(self, problem: CenterProblem, random: np.random.RandomState) -> tuple[Any, Precision]:
         X = problem.points
         if self.init == "random":
-            return problem.start(cast(random_memberships_for(X, self.n_clusters, random), X))
+            return problem.start(cast(draw_memberships(X, self.n_clusters, random), X))
         centers = starts.seed_centers(X, self.n_clusters, problem.masses, random)
         return centers, problem.first_precision(centers)
 
-    def _n_runs(self) -> int:
-        if isinstance(self.n_init, str):
-            validation.check_choice("n_init", self.n_init, ("auto",))
-            return DEFAULT_RUNS
-        return validation.check_integer("n_init", self.n_init)
-
-    def _judged(self, memberships: Any) -> str:
+    def _judge(self, known: MembershipSummary) -> str:
         """Also merged when all centres coincide: then 1/c is where the memberships are going."""
         merged = self.n_clusters > 1 and self._n_different_centers() == 1
-        return "merged" if merged else super()._judged(memberships)
+        return "merged" if merged else super()._judge(known)
 
     def _n_different_centers(self) -> int:
         """Centres that do not coincide with one before them."""
@@ -171,14 +178,14 @@ class CenterClusterer(StreamingClusterer):
 
     def predict_proba(self, X: Any) -> Any:
         """Memberships of new samples, n×c; rows sum to 1. The model is not changed."""
-        points = self._entered(X)
+        points = self._validate_new(X)
         problem, centers = self._problem(points), self._centers_for(points)
         return arrays.to_device_of(problem.memberships_at(centers, getattr(self, "gamma_", None)), X)
 
     def _state_of(self, X: Any, sample_weight: Any = None) -> CenterState:
         """The fitted centres (and γ) with other samples."""
-        X = self._entered(X)
-        weights = weights_for(X, sample_weight)
+        X = self._validate_new(X)
+        weights = validate_weights(X, sample_weight)
         masses = None if weights is None else cast(weights, X)
         return self._problem(X, masses).at(self._centers_for(X), getattr(self, "gamma_", None))
 
@@ -188,7 +195,7 @@ class CenterClusterer(StreamingClusterer):
 
     def transform(self, X: Any) -> Any:
         """Distances to the centres, n×c (as `sklearn.cluster.KMeans.transform`)."""
-        points = self._entered(X)
+        points = self._validate_new(X)
         distances = partial(fuzzy_c_means.distances, centers=self._centers_for(points))
         return arrays.to_device_of(arrays.map_rows(distances, points, self._n_features_out), X)
 

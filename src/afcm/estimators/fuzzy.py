@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from afcm.estimators import validation
 from afcm.estimators.centers import CenterClusterer
+from afcm.estimators.parameters import Rules, real
 from afcm.fitting import starts
 from afcm.models.fuzzy import EntropyProblem, FuzzyProblem
 
@@ -101,6 +102,8 @@ class FCM(FixedFuzziness):
     True
     """
 
+    _parameter_rules: ClassVar[Rules] = {**CenterClusterer._parameter_rules, "m": validation.check_exponent}
+
     def __init__(
         self,
         n_clusters: int = 8,
@@ -154,9 +157,8 @@ class FCM(FixedFuzziness):
         }
         return cls(n_clusters, **(setting | changes))
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        self._exponent = validation.check_exponent("m", self.m)
+    def _prepare(self, X: Any, masses: Any, random: np.random.RandomState) -> None:
+        self._exponent = float(self.m)
 
     def _problem(self, X: Any, masses: Any = None) -> FuzzyProblem:
         return FuzzyProblem(X, masses, self._exponent)
@@ -237,6 +239,11 @@ class EntropyFCM(FixedFuzziness):
     89.33
     """
 
+    _parameter_rules: ClassVar[Rules] = {
+        **CenterClusterer._parameter_rules,
+        "gamma": real(positive=True, or_word="auto"),
+    }
+
     def __init__(
         self,
         n_clusters: int = 8,
@@ -265,13 +272,6 @@ class EntropyFCM(FixedFuzziness):
         )
         self.gamma = gamma
         self.stop = stop
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if isinstance(self.gamma, str):
-            validation.check_choice("gamma", self.gamma, ("auto",))
-        else:
-            validation.check_real("gamma", self.gamma, positive=True)
 
     def _prepare(self, X: Any, masses: Any, random: np.random.RandomState) -> None:
         if not isinstance(self.gamma, str):

@@ -1,37 +1,114 @@
-"""Where arrays come in: NumPy's, tables, tensors, Dask's, each checked. What goes out is of the kind that came in."""
+"""Samples and what comes with them, checked: tables, tensors, Dask collections, weights, given starts.
+
+What goes in is checked once and put where it is to be worked on; results go back in the library of what came in.
+"""
 
 from __future__ import annotations
 
+import math
+import os
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from array_api_compat import array_namespace
+from sklearn.utils.validation import assert_all_finite, validate_data
 
 from afcm import arrays
 from afcm._util.optional import require
-from afcm.estimators.tables import check_reach, validated
+from afcm.estimators import validation
+from afcm.fitting import starts
 
 DTYPES = (np.float64, np.float32)
+# Squared distances of two samples, and sums of a few, stay below the largest number.
+ROOM = 16
 
 
-def entered(
-    estimator: Any, X: Any, *, device: Any = None, accept_sparse: str | bool = False, reset: bool = True
+def validate_samples(
+    estimator: Any,
+    X: Any,
+    *,
+    device: Any = None,
+    accept_sparse: str | bool = False,
+    reset: bool = True,
+    spread: bool = False,
+    **options: Any,
 ) -> Any:
-    """X, checked and where it is to be worked on: on ``device``, else where a tensor is, else on the host."""
+    """Check X and put it where it is to be worked on: on ``device``, else where a tensor is, else on the host.
+
+    ``spread``: squared distances between the samples must be numbers, too (models without a graph look at their
+    scatter instead). ``options`` go to scikit-learn's `validate_data`.
+    """
     if arrays.is_tensor(X):
-        X = checked_tensor(estimator, X, reset=reset)
+        X = _validate_tensor(estimator, X, reset=reset, spread=spread)
         return X if device is None else X.to(device)
     if arrays.is_dask(X):
         X = arrays.dask_backend().validate_samples(estimator, X, device=device, reset=reset, dtypes=DTYPES)
         if reset:
-            check_reach(X)
+            _check_size(X, float(arrays.dask_backend().find_largest_magnitude(X)))
         return X
-    X = validated(estimator, X, accept_sparse=accept_sparse, dtype=DTYPES, reset=reset)
-    return X if device is None else on_device(X, device)
+    X = validate_table(estimator, X, accept_sparse=accept_sparse, reset=reset, spread=spread, **options)
+    return X if device is None else _to_device(X, device)
 
 
-def on_device(X: Any, device: Any) -> Any:
-    """A NumPy array as a tensor on a device."""
+def validate_table(estimator: Any, X: Any, *, spread: bool = False, dtype: Any = DTYPES, **options: Any) -> Any:
+    """scikit-learn's `validate_data`, without the conversions and overflows that it lets pass."""
+    _refuse_non_tables(X)
+    X = validate_data(estimator, X, dtype=dtype, ensure_all_finite=False, **options)
+    _check_values(estimator, X, spread)
+    return X
+
+
+def _check_values(estimator: Any, X: Any, spread: bool) -> None:
+    """One pass over X: all values finite, their squares numbers, and with ``spread`` squared distances, too."""
+    if sp.issparse(X):
+        size = max(float(X.data.max()), -float(X.data.min())) if X.nnz else 0.0
+    else:
+        xp = array_namespace(X)
+        lowest, highest = arrays.to_host(xp.min(X, axis=0)), arrays.to_host(xp.max(X, axis=0))
+        size = max(float(np.max(highest)), -float(np.min(lowest)))
+    if not math.isfinite(size):
+        if arrays.is_tensor(X):
+            raise ValueError("Input X contains NaN or infinity; remove or replace such values")
+        assert_all_finite(X, estimator_name=type(estimator).__name__, input_name="X")
+    _check_size(X, size)
+    if spread:
+        validation.check_span(X, abs(X).max(axis=0).todense() if sp.issparse(X) else highest - lowest)
+
+
+def _check_size(X: Any, size: float) -> None:
+    if size > math.sqrt(validation.largest_number(X) / ROOM / X.shape[1]):
+        raise ValueError(
+            f"X has values up to {size:.3g} in size: squared distances overflow in {X.dtype}; rescale X, for example "
+            "with sklearn.preprocessing.StandardScaler, or remove such samples"
+        )
+
+
+def _refuse_non_tables(X: Any) -> None:
+    """Refuse what NumPy would turn into numbers, or fail on, without a useful word."""
+    if X is None or (isinstance(X, (str, bytes, dict, set)) and not sp.issparse(X)):
+        what = "None" if X is None else f"a {type(X).__name__}"
+        raise ValueError(f"X is {what}; give a table of numbers: one row per sample, one column per feature")
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        n_masked = int(np.ma.getmaskarray(X).sum())
+        raise ValueError(
+            f"X is a masked array with {n_masked} masked values, which count as missing (NaN); replace them, for "
+            "example with sklearn.impute.SimpleImputer, or drop their rows"
+        )
+    if arrays.is_dask(X):
+        raise ValueError(
+            "X is in Dask's chunks, and this model needs all of X in memory: use X.compute() if that fits, or a model "
+            "that takes chunks: PlainAFCM, FCM, EntropyFCM"
+        )
+    kind = getattr(getattr(X, "dtype", None), "kind", "")
+    if kind in ("M", "m"):
+        raise ValueError(
+            f"X holds dates or times (dtype {X.dtype}), whose unit would be taken for a scale; give numbers, for "
+            "example (X - X.min()) / numpy.timedelta64(1, 'D')"
+        )
+
+
+def _to_device(X: Any, device: Any) -> Any:
     if sp.issparse(X):
         raise ValueError(f"X is sparse; device={device!r} needs dense X: use X.toarray(), or device=None")
     try:
@@ -44,7 +121,7 @@ def on_device(X: Any, device: Any) -> Any:
         raise ValueError(f"device={device!r} cannot be used ({error}); use device=None") from None
 
 
-def checked_tensor(estimator: Any, X: Any, *, reset: bool) -> Any:
+def _validate_tensor(estimator: Any, X: Any, *, reset: bool, spread: bool) -> Any:
     """A tensor with rows and columns, finite, float32 or float64; integers become float64."""
     name = type(estimator).__name__
     if X.ndim != 2:
@@ -54,16 +131,21 @@ def checked_tensor(estimator: Any, X: Any, *, reset: bool) -> Any:
     X = X.detach()
     if str(X.dtype) not in {"torch.float32", "torch.float64"}:
         X = X.float() if X.is_floating_point() else X.double()
-    if not bool(X.isfinite().all()):
-        raise ValueError("Input X contains NaN or infinity; remove or replace such values")
     if reset:
         estimator.n_features_in_ = int(X.shape[1])
-        vars(estimator).pop("feature_names_in_", None)
+        forget(estimator, "feature_names_in_")
     elif X.shape[1] != estimator.n_features_in_:
         expected = estimator.n_features_in_
         raise ValueError(f"X has {X.shape[1]} features, but {name} is expecting {expected} features as input")
-    check_reach(X)
+    _check_values(estimator, X, spread)
     return X
+
+
+def forget(estimator: Any, *names: str) -> None:
+    """Delete fitted attributes that a new fit may not set again."""
+    for name in names:
+        if hasattr(estimator, name):
+            delattr(estimator, name)
 
 
 def cast(array: Any, reference: Any) -> Any:
@@ -73,3 +155,57 @@ def cast(array: Any, reference: Any) -> Any:
     if arrays.is_chunked(array):
         return array.astype(reference.dtype)
     return arrays.to_host(array).astype(reference.dtype, copy=False)
+
+
+def check_memory(n_bytes: int, what: str, way_out: str) -> None:
+    """Refuse what the machine cannot hold: the system would end the process without a word."""
+    try:
+        there = float(os.sysconf("SC_PHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):  # a system that does not tell
+        return
+    if n_bytes > there:
+        raise ValueError(f"{what} needs {n_bytes / 2**30:.0f} GiB of memory, more than there is; {way_out}")
+
+
+# --- what comes with X, one row per sample, chunked where X is ---
+
+
+def validate_weights(X: Any, sample_weight: Any) -> Any:
+    """Checked weights for the rows of X (chunked as X is), or None."""
+    n_samples = X.shape[0]
+    if not arrays.is_dask(sample_weight) or not arrays.is_chunked(X):
+        weights = validation.check_sample_weight(arrays.to_host(sample_weight), n_samples)
+        return _chunk_like(X, weights)
+    side = arrays.dask_backend()
+    weights = side.to_row_array(sample_weight)
+    if weights.shape != (n_samples,):
+        raise ValueError(f"sample_weight has shape {weights.shape}, expected ({n_samples},): one weight per sample")
+    fine, total, *span = side.summarize_weights(weights)
+    validation.judge_weights(fine, total)
+    validation.check_weight_range(*span)
+    return side.chunk_like(weights, X)
+
+
+def validate_init(X: Any, init: Any, n_clusters: int) -> tuple[str, Any]:
+    """``"memberships"`` (n×c, chunked as X is) or ``"centers"`` (c×d), and the checked array."""
+    if not arrays.is_dask(init) or not arrays.is_chunked(X) or init.shape == (n_clusters, X.shape[1]):
+        kind, array = validation.check_init_array(arrays.to_host(init), X.shape[0], n_clusters, X.shape[1])
+        return kind, _chunk_like(X, array) if kind == "memberships" else array
+    side = arrays.dask_backend()
+    memberships = side.to_row_array(init)
+    if memberships.shape != (X.shape[0], n_clusters):
+        validation.refuse_init(memberships.shape, X.shape[0], n_clusters, X.shape[1])
+    fine, worst = side.summarize_row_sums(memberships)
+    validation.judge_memberships(fine, "the worst row", worst)
+    return "memberships", side.chunk_like(memberships / memberships.sum(axis=1, keepdims=True), X)
+
+
+def draw_memberships(X: Any, n_clusters: int, random: np.random.RandomState) -> Any:
+    """Random memberships of the rows of X; of chunks, drawn where they are, the same however X is chunked."""
+    if not arrays.is_chunked(X):
+        return starts.draw_memberships(X.shape[0], n_clusters, random)
+    return starts.to_memberships(arrays.dask_backend().draw_uniform_rows(n_clusters, int(random.randint(2**31 - 1)), X))
+
+
+def _chunk_like(X: Any, array: Any) -> Any:
+    return arrays.dask_backend().chunk_like(array, X) if array is not None and arrays.is_chunked(X) else array

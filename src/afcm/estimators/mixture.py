@@ -3,27 +3,37 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from afcm import checkpoints
+from afcm._util.messages import warn_user
+from afcm.checkpoints import open_journal
 from afcm.equations import generalized_gaussian
 from afcm.equations.scatters import STRUCTURES, SingularScatterError
 from afcm.estimators import mixture_starts, validation
-from afcm.estimators.base import DTYPES, SoftClusterer
-from afcm.estimators.tables import check_memory, validated
+from afcm.estimators.base import SoftClusterer
+from afcm.estimators.inputs import check_memory, validate_table
+from afcm.estimators.parameters import ITERATIVE, Rules, choice, choice_or_array, flag, integer, real
 from afcm.exceptions import AFCMWarning
-from afcm.fitting.loop import share_still
+from afcm.fitting.loop import best_run, share_still
 from afcm.graph.duplicates import DistinctRows, merge_duplicates
 from afcm.models import mixture
 from afcm.models.mixture import MixtureProblem, Parameters
 from afcm.models.plain import total_scatter
+
+
+def check_shape(name: str, value: Any) -> None:
+    """``"learn"``, or a number within the bounds of β."""
+    lower, upper = generalized_gaussian.SHAPE_BOUNDS
+    if isinstance(value, str):
+        validation.check_choice(name, value, ("learn",))
+    elif not lower <= validation.check_real(name, value) <= upper:
+        raise ValueError(f"{name}={value!r} must lie between {lower} and {upper}; use 'learn' to estimate it")
 
 
 class GeneralizedGaussianMixture(SoftClusterer):
@@ -107,6 +117,17 @@ class GeneralizedGaussianMixture(SoftClusterer):
     (5, 4)
     """
 
+    _parameter_rules: ClassVar[Rules] = {
+        **ITERATIVE,
+        "n_init": integer(),
+        "reg_covar": real(),
+        "covariance_type": choice(*STRUCTURES),
+        "init": choice_or_array("k-means", "k-means++", "random"),
+        "shared_shape": flag(),
+        "warm_start": flag(),
+        "shape": check_shape,
+    }
+
     def __init__(
         self,
         n_clusters: int = 8,
@@ -147,20 +168,26 @@ class GeneralizedGaussianMixture(SoftClusterer):
             Weight 0 is as if the sample were absent, weight 2 as if it were there twice.
         """
         self._check_parameters()
-        X = validated(self, X, dtype=DTYPES)
+        X = validate_table(self, X)
         weights = validation.check_sample_weight(sample_weight, X.shape[0])
         samples = merge_duplicates(X, weights)
         validation.check_enough_samples(self.n_clusters, X.shape[0], samples.rows.size)
         if samples.rows.size == 1:
             raise ValueError(f"X has but one sample to learn a scatter from (n_samples={X.shape[0]}); use at least two")
         origin, problem = self._problem(X, samples)
-        journal = checkpoints.journal(self, X, weights)
-        how: dict[str, Any] = {"max_iter": self.max_iter, "tol": self.tol, "stop": share_still}
-        random = journal.random(check_random_state(self.random_state))
+        journal = open_journal(self, X, weights)
+        random = journal.restore_random(check_random_state(self.random_state))
         given = partial(mixture_starts.given, self.init, self.n_clusters, X, weights, samples)
-        starters = mixture_starts.starters(self, problem, origin, given, random)
         try:
-            best, stopped = journal.best_run(problem, starters, key=lambda result: result.state.objective, **how)
+            best, interrupt = best_run(
+                problem,
+                mixture_starts.starters(self, problem, origin, given, random),
+                key=lambda result: result.state.objective,
+                max_iter=self.max_iter,
+                tol=self.tol,
+                stop=share_still,
+                journal=journal,
+            )
         except SingularScatterError as error:
             raise ValueError(
                 f"reg_covar={self.reg_covar!r} is too small for these data: {error}; raise it to about 1e-6 times the "
@@ -171,36 +198,22 @@ class GeneralizedGaussianMixture(SoftClusterer):
         if not np.ndim(self.shape_):
             self.history_["shape"] = self.history_["shape"][:, 0]
         self._warn_of_needles()
-        if stopped is not None:
-            raise stopped
+        if interrupt is not None:
+            raise interrupt
         return self
 
     def _warn_of_needles(self) -> None:
-        if self._learns_shape() and np.min(self.shape_) <= generalized_gaussian.SHAPE_BOUNDS[0]:
-            warnings.warn(
-                f"{type(self).__name__}: the learned shape ran to its lower bound {generalized_gaussian.SHAPE_BOUNDS[0]}: the density "
-                "is a needle and its centres sit on single samples; fix shape (0.5 still has heavy tails), or use "
-                "fewer clusters or more samples",
+        lowest = generalized_gaussian.SHAPE_BOUNDS[0]
+        if self._learns_shape() and np.min(self.shape_) <= lowest:
+            warn_user(
+                f"{type(self).__name__}: the learned shape ran to its lower bound {lowest}: the density is a needle and "
+                "its centres sit on single samples; fix shape (0.5 still has heavy tails), or use fewer clusters or "
+                "more samples",
                 AFCMWarning,
-                stacklevel=3,
             )
 
-    def _check_parameters(self) -> None:
-        for name in ("n_clusters", "n_init", "max_iter"):
-            validation.check_integer(name, getattr(self, name))
-        validation.check_real("tol", self.tol)
-        validation.check_real("reg_covar", self.reg_covar)
-        validation.check_choice("covariance_type", self.covariance_type, STRUCTURES)
-        if isinstance(self.init, str):
-            validation.check_choice("init", self.init, ("k-means", "k-means++", "random"))
-        for name in ("shared_shape", "warm_start"):
-            validation.check_flag(name, getattr(self, name))
-        lower, upper = generalized_gaussian.SHAPE_BOUNDS
-        if not self._learns_shape() and not lower <= validation.check_real("shape", self.shape) <= upper:
-            raise ValueError(f"shape={self.shape!r} must lie between {lower} and {upper}; use 'learn' to estimate it")
-
     def _learns_shape(self) -> bool:
-        return isinstance(self.shape, str) and bool(validation.check_choice("shape", self.shape, ("learn",)))
+        return isinstance(self.shape, str)
 
     def _problem(self, X: Any, samples: DistinctRows) -> tuple[Any, MixtureProblem]:
         """The mean, and the problem of the different samples about it, in double precision."""
@@ -246,20 +259,20 @@ class GeneralizedGaussianMixture(SoftClusterer):
 
     def predict_proba(self, X: Any) -> Any:
         """Memberships of new samples, n×c; rows sum to 1. The model is not changed."""
-        return self._memberships_of(self._validated_new(X))
+        return self._memberships_of(self._validate_new_table(X))
 
     def _memberships_of(self, X: Any) -> Any:
         return generalized_gaussian.memberships(self._log_joint(X)).astype(X.dtype, copy=False)
 
     def transform(self, X: Any) -> Any:
         """Distances to the centres in each component's own metric Σ_j, n×c (Mahalanobis' for β = 1)."""
-        X = self._validated_new(X)
+        X = self._validate_new_table(X)
         distances = mixture.squared_distances(X, self._parameters(), STRUCTURES[self.covariance_type])
         return np.sqrt(distances).astype(X.dtype, copy=False)
 
     def score_samples(self, X: Any) -> Any:
         """Log-density of each sample."""
-        return generalized_gaussian.log_likelihoods(self._log_joint(self._validated_new(X)))
+        return generalized_gaussian.log_likelihoods(self._log_joint(self._validate_new_table(X)))
 
     def score(self, X: Any, y: Any = None) -> float:
         """Mean log-density: higher is better."""

@@ -108,7 +108,7 @@ class PlainAFCM(CenterClusterer):
 
     def score_samples(self, X: Any) -> Any:
         """Log-density of each sample under the equivalent mixture."""
-        points = self._entered(X)
+        points = self._validate_new(X)
         log_densities = partial(mixture_log_densities, centers=self._centers_for(points), precision=self.gamma_)
         return arrays.to_device_of(arrays.map_rows(log_densities, points), X)
 

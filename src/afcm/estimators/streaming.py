@@ -9,7 +9,7 @@ import numpy as np
 
 from afcm import arrays
 from afcm.equations import paper
-from afcm.estimators.base import SoftClusterer, crispness, extent, hard_labels
+from afcm.estimators.base import SoftClusterer, crispness, hard_labels, summarize
 from afcm.estimators.inputs import cast
 from afcm.models.centers import CenterProblem, CenterState
 
@@ -105,9 +105,9 @@ class StreamingClusterer(SoftClusterer):
         if state.precision is not None:
             self.gamma_ = state.precision
         self.memberships_, self.objective_ = arrays.to_device_of(state.memberships, X), state.objective
-        known = extent(self.memberships_)
+        known = summarize(self.memberships_)
         self.labels_, self.crispness_ = hard_labels(self.memberships_), crispness(known)
-        self.membership_state_ = self._judged(known)
+        self.membership_state_ = self._judge(known)
 
     def _note(self, stream: Stream) -> Self:
         self._stream, self.n_batches_, self.mass_seen_ = stream, stream.n_batches, stream.mass

@@ -12,9 +12,8 @@ import scipy.sparse as sp
 from array_api_compat import array_namespace
 
 from afcm._typing import Floats
-from afcm.arrays import dask_backend, is_chunked, to_host
+from afcm.arrays import dask_backend, is_chunked, is_tensor, to_host
 from afcm.equations import paper
-from afcm.estimators.tables import largest_number
 
 # Rows of given memberships may miss 1 by this much (they are divided by their sum).
 ROW_SUM_TOL = 1e-3
@@ -205,13 +204,9 @@ def check_scale(X: Any, total_scatter: float) -> None:
 
 def count_distinct(X: Any, weights: Floats | None, enough: int) -> int:
     """Different samples of positive weight, counted no further than ``enough``."""
-    look = few_rows if is_chunked(X) else few_distinct
-    return int(look(X, weights, enough).shape[0])
-
-
-def few_rows(X: Any, weights: Any, enough: int) -> Floats:
-    """`few_distinct` of chunks, as many of them as it takes."""
-    return np.asarray(dask_backend().collect_rows(X, weights, enough, few_distinct))
+    if is_chunked(X):  # as many chunks as it takes
+        return int(np.asarray(dask_backend().collect_rows(X, weights, enough, few_distinct)).shape[0])
+    return int(few_distinct(X, weights, enough).shape[0])
 
 
 def few_distinct(X: Any, weights: Floats | None, enough: int) -> Floats:
@@ -243,16 +238,14 @@ def check_exponent(name: str, value: object) -> float:
     return exponent
 
 
-def check_span(X: Any) -> None:
-    """`check_scale` from the ranges of the columns, before any distance is taken (sparse X: from its entries)."""
+def check_span(X: Any, ranges: Any) -> None:
+    """`check_scale` from the ranges of the columns, before any distance is taken (sparse X: from its largest entries)."""
     with np.errstate(over="ignore"):
-        span = np.asarray(abs(X).max(axis=0).todense() if sp.issparse(X) else _ranges(X), dtype=np.float64)
-        reach = float(np.sum(span * span))
-    if span.any():
+        reach = float(np.sum(np.asarray(ranges, dtype=np.float64) ** 2))
+    if np.any(ranges):
         check_scale(X, reach)
 
 
-def _ranges(X: Any) -> Any:
-    """Largest minus smallest value of each column."""
-    xp = array_namespace(X)
-    return to_host(xp.max(X, axis=0) - xp.min(X, axis=0))
+def largest_number(X: Any) -> float:
+    """The largest number of X's own dtype."""
+    return float((array_namespace(X).finfo if is_tensor(X) else np.finfo)(X.dtype).max)

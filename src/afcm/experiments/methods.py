@@ -17,6 +17,7 @@ from afcm.equations import fuzzy_c_means
 from afcm.estimators.afcm import AFCM
 from afcm.estimators.fuzzy import FCM, EntropyFCM
 from afcm.estimators.plain import PlainAFCM
+from afcm.fitting import starts
 from afcm.fitting.loop import Iteration, never
 from afcm.graph.prepared import PreparedGraph
 from afcm.metrics import clustering_accuracy
@@ -196,7 +197,7 @@ def afcm_trace(bench: Workbench, params: Params, seed: int) -> Fit:
 def ours(bench: Workbench, params: Params, seed: int) -> Fit:
     """AFCM with a self-scaling kernel and the spectral start, of one run of k-means or the best of several."""
     prepared, random = our_graph(bench, params), np.random.RandomState(seed)
-    _, start = prepared.spectral_start(bench.n_clusters, random, params["start_runs"])
+    _, start = starts.start_prepared(prepared, bench.n_clusters, random, params["start_runs"])
     weight = params["weight_per_sample"] * prepared.n_samples
     model = AFCM(bench.n_clusters, graph_weight=weight, init=start[prepared.nodes.inverse], random_state=seed)
     return Fit(model.fit_prepared(prepared), {})

@@ -7,7 +7,7 @@ consumers and no mathematics knows of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
@@ -73,7 +73,7 @@ class Result(Generic[S]):
 
 @dataclass(frozen=True)
 class Progress(Generic[S]):
-    """How far a fit of several runs is: those that ended, the best of them, and the one under way."""
+    """How far a fit of several runs is: how many have ended, the best of them, and the one under way."""
 
     n_ended: int = 0
     best: Result[S] | None = None
@@ -81,11 +81,34 @@ class Progress(Generic[S]):
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C during a run; ``result`` is where it was."""
+    """Ctrl-C during a fit that has something to show; ``result`` is the state of the run that was stopped."""
 
     def __init__(self, result: Result[Any]) -> None:
         super().__init__("stopped; the estimator holds the best model so far")
         self.result = result
+
+
+class Journal(Generic[S]):
+    """Follows the sweeps of a fit and calls a callback; `afcm.checkpoints` has one that also writes them to a file."""
+
+    def __init__(self, callback: Callable[[Iteration[S]], object] | None = None) -> None:
+        self.callback = callback
+
+    def restore_random(self, random: np.random.RandomState) -> np.random.RandomState:
+        """Return the generator that the fit is to draw from."""
+        return random
+
+    def resume(self, problem: Problem[S], starters: Sequence[Callable[[], S]]) -> Progress[S]:
+        """Return the progress to continue from."""
+        return Progress()
+
+    def note(self, iteration: Iteration[S], progress: Callable[[], Progress[S]]) -> None:
+        """Take note of a sweep; ``progress()`` is the state of the whole fit after it."""
+        if self.callback is not None:
+            self.callback(iteration)
+
+    def finish(self, progress: Progress[S], *, interrupted: bool) -> None:
+        """Take note of the end of the fit."""
 
 
 class Step(NamedTuple):
@@ -170,62 +193,27 @@ def membership_change(before: State, after: State) -> float:
     return largest_change(before.memberships, after.memberships) if known is None else known
 
 
-def run(
-    problem: Problem[S],
-    start: S | Result[S],
-    *,
-    max_iter: int,
-    tol: float,
-    stop: StopRule = either_still,
-    callback: Callable[[Iteration[S]], object] | None = None,
-    keep: Callable[[Callable[[], Result[S]]], object] | None = None,
-) -> Result[S]:
-    """Consume `alternate` and keep the last state and the history (of γ only where there is one).
+class Run(Generic[S]):
+    """One run under way: its last state and a history row for each sweep. A `Result` is continued where it stopped."""
 
-    A `Result` as start is continued as if it had never stopped. ``keep`` is told after each sweep how to get the
-    result so far. Ctrl-C after the first sweep raises `Interrupted`, which knows that result.
-    """
-    state, rows, converged = begun(start)
-    del start  # a large state is let go after the first sweep
-    try:
-        sweeps = alternate(problem, state, max_iter=0 if converged else max_iter, tol=tol, stop=stop, done=len(rows))
-        for iteration in sweeps:
-            state, converged = iteration.state, iteration.converged
-            rows.append(noted(iteration))
-            if keep is not None:
-                keep(partial(as_result, state, rows.copy(), converged))
-            if callback is not None:
-                callback(iteration)
-    except KeyboardInterrupt as interrupt:
-        if rows:
-            raise Interrupted(as_result(state, rows, converged)) from interrupt
-        raise
-    return as_result(state, rows, converged)
+    def __init__(self, start: S | Result[S]) -> None:
+        begun = start if isinstance(start, Result) else Result(start, {}, 0, False)
+        self.state: S = begun.state
+        self.converged = begun.converged
+        columns = begun.history
+        self.rows: list[Row] = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
+    def add(self, iteration: Iteration[S]) -> None:
+        self.state, self.converged = iteration.state, iteration.converged
+        row = dict(zip(COLUMNS, (self.state.objective, self.state.precision, iteration.change), strict=True))
+        self.rows.append({**row, **getattr(self.state, "trace", {})})
 
-def begun(start: S | Result[S]) -> tuple[S, list[Row], bool]:
-    """Where a run begins: the state, the history so far, and whether there is nothing left to do."""
-    if not isinstance(start, Result):
-        return start, [], False
-    columns = start.history.values()
-    rows: list[Row] = [dict(zip(start.history, values, strict=True)) for values in zip(*columns, strict=True)]
-    return start.state, rows, start.converged
-
-
-def noted(iteration: Iteration[S]) -> Row:
-    """What the history keeps of a sweep."""
-    state = iteration.state
-    row = dict(zip(COLUMNS, (state.objective, state.precision, iteration.change), strict=True))
-    return {**row, **getattr(state, "trace", {})}
-
-
-def as_result(state: S, rows: Sequence[Row], converged: bool) -> Result[S]:
-    """The last state with its history."""
-    names = list(rows[0]) if rows else list(COLUMNS)
-    history = {name: np.array([row[name] for row in rows], dtype=np.float64) for name in names}  # None becomes NaN
-    if state.precision is None:
-        history.pop("gamma", None)
-    return Result(state, history, len(rows), converged)
+    def result(self) -> Result[S]:
+        names = list(self.rows[0]) if self.rows else list(COLUMNS)
+        history = {name: np.array([row[name] for row in self.rows], dtype=np.float64) for name in names}  # None: NaN
+        if self.state.precision is None:
+            history.pop("gamma", None)
+        return Result(self.state, history, len(self.rows), self.converged)
 
 
 def best_run(
@@ -233,35 +221,65 @@ def best_run(
     starters: Sequence[Callable[[], S]],
     *,
     key: Callable[[Result[S]], float],
-    progress: Progress[S] | None = None,
-    keep: Callable[[Callable[[], Progress[S]]], object] | None = None,
-    **how: Any,
+    max_iter: int,
+    tol: float,
+    stop: StopRule = either_still,
+    journal: Journal[S] | None = None,
 ) -> tuple[Result[S], KeyboardInterrupt | None]:
-    """The run with the lowest ``key`` (the first of equals); each start is made when it is run.
+    """Run from every start and return the run with the lowest ``key`` (the first of equals).
 
-    ``progress`` is continued, and ``keep`` told after each sweep how to get it. When Ctrl-C comes, the best so far is
-    returned with the interrupt, which the caller raises again.
+    Starts are made one at a time, when their run begins. After Ctrl-C the best run so far is returned together with
+    the interrupt, which the caller raises again once it has stored the result.
     """
-    progress = Progress() if progress is None else progress
+    journal = Journal() if journal is None else journal
+    progress, run = journal.resume(problem, starters), None
     try:
         for starter in starters[progress.n_ended :]:
-            told = None if keep is None else partial(_tell, keep, progress)
-            ended = run(problem, starter() if progress.current is None else progress.current, keep=told, **how)
-            progress = Progress(progress.n_ended + 1, _better(progress.best, ended, key))
-    except Interrupted as interrupt:
-        return _better(progress.best, interrupt.result, key), interrupt
+            run = Run(starter() if progress.current is None else progress.current)
+            progress = replace(progress, current=None)
+            left = 0 if run.converged else max_iter
+            for iteration in alternate(problem, run.state, max_iter=left, tol=tol, stop=stop, done=len(run.rows)):
+                run.add(iteration)
+                journal.note(iteration, partial(_progress_with, progress, run))
+            progress, run = _progress_after(progress, run.result(), key), None
     except KeyboardInterrupt as interrupt:
-        if progress.best is None:
+        if run is not None and run.rows:
+            raised: KeyboardInterrupt = Interrupted(run.result())
+            raised.__cause__ = interrupt
+            progress = _progress_after(progress, run.result(), key)
+        elif progress.best is not None:
+            raised = interrupt
+        else:
             raise
-        return progress.best, interrupt
+        journal.finish(progress, interrupted=True)
+        return progress.best, raised  # type: ignore[return-value]
     if progress.best is None:
         raise ValueError("a fit needs at least one start")
+    journal.finish(progress, interrupted=False)
     return progress.best, None
 
 
-def _tell(keep: Callable[[Callable[[], Progress[S]]], object], before: Progress[S], so_far: Any) -> None:
-    keep(lambda: Progress(before.n_ended, before.best, so_far()))
+def _progress_with(progress: Progress[S], run: Run[S]) -> Progress[S]:
+    return replace(progress, current=run.result())
 
 
-def _better(best: Result[S] | None, other: Result[S], key: Callable[[Result[S]], float]) -> Result[S]:
-    return other if best is None else min(best, other, key=key)
+def _progress_after(progress: Progress[S], ended: Result[S], key: Callable[[Result[S]], float]) -> Progress[S]:
+    best = ended if progress.best is None else min(progress.best, ended, key=key)
+    return Progress(progress.n_ended + 1, best)
+
+
+def run(
+    problem: Problem[S],
+    start: S,
+    *,
+    max_iter: int,
+    tol: float,
+    stop: StopRule = either_still,
+    callback: Callable[[Iteration[S]], object] | None = None,
+) -> Result[S]:
+    """Run once from a state. Ctrl-C after the first sweep raises `Interrupted`, which holds the result so far."""
+    limits: dict[str, Any] = {"max_iter": max_iter, "tol": tol, "stop": stop}
+    result, stopped = best_run(problem, [lambda: start], key=lambda _: 0.0, journal=Journal(callback), **limits)
+    if stopped is not None:
+        raise stopped
+    return result

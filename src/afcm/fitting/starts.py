@@ -13,15 +13,16 @@ import numpy as np
 from array_api_compat import array_namespace
 from sklearn.cluster import KMeans, kmeans_plusplus
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.random import sample_without_replacement
 
 from afcm._typing import Floats, Integers
 from afcm.arrays import from_host, is_tensor, take_rows, to_host
+from afcm.arrays.sampling import draw_rows
 from afcm.fitting.loop import run
 from afcm.graph import components
 from afcm.graph.affinity import Graph, normalized_cut
 from afcm.graph.duplicates import merge_duplicates
 from afcm.graph.eigenvectors import indicator, null_space
+from afcm.graph.prepared import PreparedGraph
 from afcm.linalg.operator import Eigenpairs
 from afcm.linalg.ratios import inverse_sqrt, ratio
 from afcm.models.fuzzy import EntropyProblem
@@ -31,8 +32,6 @@ from afcm.models.plain import PlainProblem
 KMEANS_RESTARTS = 5
 # k-means++ sees at most this many samples.
 SEED_SAMPLE = 50_000
-# From more rows than this a sample is drawn without shuffling all row numbers.
-LONG = 10_000_000
 # A start with a normalized cut below this, per cluster, needs no rival; a rival wins with less than this share of it.
 CLEAN, DECISIVE = 1e-3, 0.25
 # The run of k-means that γ is estimated from need not be finished: its scatter hardly changes any more.
@@ -67,13 +66,6 @@ def seed_centers(points: Any, n_clusters: int, masses: Floats | None, random: np
     kept, weights, _ = merge_duplicates(points, masses)
     centers, _ = kmeans_plusplus(points[kept], n_clusters, sample_weight=weights, random_state=random)
     return from_host(np.asarray(centers, dtype=points.dtype), given)
-
-
-def draw_rows(n_rows: int, size: int, random: np.random.RandomState) -> Integers:
-    """Numbers of ``size`` different rows, in rising order; of more than `LONG` rows without a list of all."""
-    if n_rows <= LONG:
-        return np.sort(random.choice(n_rows, size, replace=False))
-    return np.sort(sample_without_replacement(n_rows, size, random_state=random)).astype(np.intp)
 
 
 def spectral_start(
@@ -141,3 +133,11 @@ def k_means_precision(points: Any, masses: Any, centers: Any) -> float:
     hard = EntropyProblem(points, masses, learned.largest_precision)
     result = run(hard, hard.from_centers(centers), max_iter=SCALE_SWEEPS, tol=SCALE_TOL)
     return learned.precision(float(result.state.statistics.scatter))
+
+
+def start_prepared(
+    prepared: PreparedGraph, n_clusters: int, random: np.random.RandomState, n_runs: int = KMEANS_RESTARTS
+) -> tuple[Eigenpairs, Floats]:
+    """`spectral_start` on a prepared graph, with the eigenvectors that its fits share."""
+    solve = prepared.start_eigenvectors
+    return spectral_start(prepared.start_graph, n_clusters, prepared.start_points, random, solve=solve, n_runs=n_runs)

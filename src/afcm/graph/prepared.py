@@ -1,15 +1,12 @@
-"""What fits on the same samples share: nodes, graph, its leading eigenvectors; and how the graph is made."""
+"""From samples to the graph that fits share: `PreparedGraph` holds it, `GraphSetting` says how it is made."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from afcm import arrays
 from afcm._util import progress
-from afcm.fitting import starts
 from afcm.graph import counting, sharpening
 from afcm.graph.affinity import Graph, neighbor_graph, normalize_graph
 from afcm.graph.duplicates import DistinctRows
@@ -25,7 +22,7 @@ from afcm.linalg.eigenbasis import LearningSolver
 from afcm.linalg.operator import Eigenpairs
 from afcm.neighbors.search import Neighbors
 
-# Clusters are counted in a graph with this many times the neighbours that four clusters would have: a valley of the cut
+# Clusters are counted in a graph with this many times the neighbors that four clusters would have: a valley of the cut
 # is then an average over enough edges to be told from chance (docs/label-free.md).
 COUNTING, COUNTING_CLUSTERS = 2, 4
 # No cluster that is counted has fewer samples than this.
@@ -40,25 +37,25 @@ class PreparedGraph:
     ----------
     samples : array
         X as it was validated.
-    nodes : Distinct
+    nodes : DistinctRows
         Which samples are nodes of the graph, with which masses.
     points : array or None
         The samples that are nodes; None for a precomputed affinity.
     similarity : object
-        Similarities of new samples to the nodes.
+        Gives the similarities of new samples to the nodes.
     graph : Graph
     base : Graph
         The graph before it was sharpened; else the same.
     hint : array or None
         Where to search for eigenvectors of the graph.
     parts : Parts or None
-        What was found when clusters were counted.
+        The pieces that were found when clusters were counted.
     recall : float
-        The share of the true neighbours in the graph (1 unless the search was approximate, then estimated).
-    features : dict
-        ``n_features_in_`` and ``feature_names_in_`` of X.
+        The share of the true neighbors in the graph (1 unless the search was approximate, then estimated).
+    feature_names : array or None
+        Names of the columns of X.
     to_host : bool
-        X came as a NumPy array and was put on a device: so results go back.
+        X came as a NumPy array and was put on a device, so results go back.
     """
 
     samples: Any
@@ -70,45 +67,63 @@ class PreparedGraph:
     hint: Any = None
     parts: counting.Parts | None = None
     recall: float = 1.0
-    features: dict[str, Any] = field(default_factory=dict)
+    feature_names: Any = None
     to_host: bool = False
     dense: LearningSolver = field(default_factory=LearningSolver, repr=False)
     _solved: dict[tuple[int, float], Eigenpairs] = field(default_factory=dict, repr=False)
 
     @property
+    def masses(self) -> Any:
+        """How many samples each node stands for; None where all are 1."""
+        return self.nodes.masses
+
+    @property
+    def n_nodes(self) -> int:
+        return int(self.nodes.rows.size)
+
+    @property
     def n_samples(self) -> float:
-        """Counted with their masses."""
-        return float(self.graph.degrees.shape[0] if self.graph.masses is None else self.graph.masses.sum())
+        """Number of samples, counted with their masses."""
+        return float(self.n_nodes if self.masses is None else self.masses.sum())
+
+    @property
+    def n_components(self) -> int:
+        return int(self.graph.components[0])
+
+    @property
+    def start_graph(self) -> Graph:
+        """The graph in which a spectral start looks for clusters."""
+        return self.graph
+
+    @property
+    def start_points(self) -> Any:
+        """The nodes of the start graph as points; None for a precomputed affinity."""
+        return self.points
 
     def eigenvectors(self, n_wanted: int, angle_tol: float = START_ANGLE) -> Eigenpairs:
         """Leading eigenvectors of S, solved for once; by default accurate enough to start from."""
+        return self.start_eigenvectors(n_wanted, angle_tol)
+
+    def start_eigenvectors(self, n_wanted: int, angle_tol: float = START_ANGLE) -> Eigenpairs:
+        """Leading eigenvectors of the start graph, solved for once."""
         key = (n_wanted, angle_tol)
         if key not in self._solved:
             progress.start_stage("solving for eigenvectors")
-            self._solved[key] = solve_leading(self.graph, n_wanted, angle_tol, dense=self.dense, hint=self.hint)
+            self._solved[key] = solve_leading(self.start_graph, n_wanted, angle_tol, dense=self.dense, hint=self.hint)
         return self._solved[key]
 
-    def spectral_start(
-        self, n_clusters: int, random: np.random.RandomState, n_runs: int = starts.KMEANS_RESTARTS
-    ) -> tuple[Eigenpairs, Any]:
-        """`starts.spectral_start` from the shared eigenvectors."""
-        return starts.spectral_start(
-            self.graph, n_clusters, self.points, random, solve=self.eigenvectors, n_runs=n_runs
-        )
-
-    def name_features(self, estimator: Any) -> None:
-        """Tell an estimator what X it was fitted on."""
-        for name, value in self.features.items():
-            setattr(estimator, name, value)
+    def from_start(self, memberships: Any) -> Any:
+        """Memberships of the nodes, from those of the start graph's nodes."""
+        return memberships
 
     def learn_basis(self) -> None:
-        """All eigenvectors of S now, if the graph is small: worth it before dozens of fits."""
+        """Solve for all eigenvectors of S now, if the graph is small: worth it before dozens of fits."""
         self.dense.learn(self.graph.operator)
 
 
 @dataclass(frozen=True)
 class GraphSetting:
-    """How a graph is made: None where the data decide."""
+    """How a graph of nearest neighbors is made: None where the data decide."""
 
     n_clusters: int | None
     n_neighbors: int | None
@@ -117,7 +132,7 @@ class GraphSetting:
     search: str = "exact"
 
     def from_points(self, X: Any, nodes: DistinctRows) -> PreparedGraph:
-        """The graph of the nearest neighbours among different samples."""
+        """The graph of the nearest neighbors among different samples."""
         points = X if nodes.masses is None else arrays.take_rows(X, nodes.rows)
         counted = None if self.n_clusters is not None else count_neighbors(points, self.search)
         parts = None if counted is None else counted_parts(*counted, nodes.masses)
@@ -125,7 +140,7 @@ class GraphSetting:
         wanted = self.n_neighbors or default_n_neighbors(points.shape[0], n_clusters)
         k = min(wanted, points.shape[0] - 1)
         found = counted[0] if counted and counted[1] >= k else search_neighbors(points, k, self.search)[0]
-        base, (graph, hint) = self._graphs(found, k, n_clusters, nodes.masses)
+        base, (graph, hint) = self._graphs(found.first(k + 1), k, n_clusters, nodes.masses)
         kernel = "adaptive" if self.kernel == "sharpened" else self.kernel
         similarity = NeighborSimilarity.from_neighbors(points, found, k, kernel, self.bandwidth)
         return PreparedGraph(X, nodes, points, similarity, graph, base, hint, parts, found.recall)
@@ -133,7 +148,6 @@ class GraphSetting:
     def _graphs(
         self, found: Neighbors, k: int, n_clusters: int, masses: Any
     ) -> tuple[Graph, sharpening.SharpenedGraph]:
-        found = found.first(k + 1)
         if self.kernel != "sharpened":
             graph = neighbor_graph(found, k, kernel=self.kernel, bandwidth=self.bandwidth, masses=masses)
             return graph, sharpening.SharpenedGraph(graph)
@@ -142,7 +156,7 @@ class GraphSetting:
         return base, sharpening.sharpen(base, weights, n_clusters, k)
 
     def from_similarities(self, similarities: Any, nodes: DistinctRows) -> PreparedGraph:
-        """A given graph."""
+        """The graph of given similarities."""
         weights = similarities[nodes.rows][:, nodes.rows]
         graph = normalize_graph(weights, nodes.masses)
         parts = (
@@ -152,11 +166,11 @@ class GraphSetting:
 
 
 def count_neighbors(points: Any, search: str = "exact") -> tuple[Neighbors, int]:
-    """The neighbours in whose graph clusters are counted."""
+    """Neighbors for the graph in which clusters are counted."""
     return search_neighbors(points, COUNTING * default_n_neighbors(points.shape[0], COUNTING_CLUSTERS), search)
 
 
 def counted_parts(found: Neighbors, k: int, masses: Any) -> counting.Parts:
-    """The pieces of the graph of these neighbours, found on the host."""
+    """Pieces of the graph of these neighbors, found on the host."""
     weights = arrays.to_host(agreement_weights(found, k))
     return counting.split_at_valleys(weights, arrays.to_host(masses), max(FEWEST_SAMPLES, k // 2))

@@ -93,7 +93,7 @@ def try_samples(model: Any) -> None:
     """Place two samples, whatever comes out: what the checks above overlooked shows here and not with the user."""
     steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
     width = next(step.n_features_in_ for step in steps if hasattr(step, "n_features_in_"))
-    similarity = getattr(steps[-1], "_similarity", None)
+    similarity = getattr(getattr(steps[-1], "_fitted", None), "similarity", None)
     zeros = sp.csr_array if sp.issparse(getattr(similarity, "points", None)) else np.zeros
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):

@@ -33,6 +33,7 @@ from afcm.modelfiles import specs
 from afcm.modelfiles.specs import Sizes, Spec, floats, integers, number, optional, positive, real, whole
 from afcm.models.anchored import AnchorExtension
 from afcm.models.extension import Extension
+from afcm.models.fitted_graph import FittedGraph
 from afcm.storage.errors import FormatError
 from afcm.storage.kinds import Kind, Table, check_known
 
@@ -145,10 +146,7 @@ GRAPH_MODEL: dict[str, Spec] = {
     "normalized_cut_": number,
     "n_components_": whole(0),
     "eigen_residual_": number,
-    "_extension": part(Extension, AnchorExtension),
-    "_similarity": part(NeighborSimilarity, GivenSimilarity, AnchorSimilarity),
-    "_base": part(Graph),
-    "_inverse": specs.either(specs.everything("n", "v"), integers("n", least=-1, below="v")),
+    "_fitted": part(FittedGraph),
 }
 GRAPH_ANCHORS: dict[str, Spec] = {"anchors_": floats("a", "d"), "n_anchors_": specs.size("a")}
 MIXTURE: dict[str, Spec] = {
@@ -254,6 +252,16 @@ ANCHOR_NODES: dict[str, Spec] = {"keys": integers("v", least=INT64.min), "number
 
 # The fitted parts of estimators.
 PARTS: dict[str, Kind] = {
+    "FittedGraph": Kind(
+        FittedGraph,
+        {
+            "extension": part(Extension, AnchorExtension),
+            "similarity": part(NeighborSimilarity, GivenSimilarity, AnchorSimilarity),
+            "walk_graph": part(Graph),
+            "node_of_sample": specs.either(specs.everything("n", "v"), integers("n", least=-1, below="v")),
+            "dtype": specs.word("float32", "float64"),
+        },
+    ),
     "Extension": Kind(Extension, {**EMBEDDED, **NODES, "inverse_spectrum": floats("q", "q")}),
     "Stream": Kind(Stream, STREAM),
     "NeighborSimilarity": Kind(NeighborSimilarity, {**POINTS, **WEIGHTS}),

@@ -52,19 +52,11 @@ class Step(NamedTuple):
     precision: float  # γ
 
 
-class Look(NamedTuple):
-    """What a block gives back."""
-
-    memberships: Floats
-    embedding: Floats
-    sums: Sums
-
-
 # --- what happens at the rows ---
 
 
 def sums(weights: Any, memberships: Floats, masses: Floats | None) -> Sums:
-    """Of memberships that are given."""
+    """Sums of given memberships."""
     shares = paper.weighted(memberships, masses)
     return Sums(weights.T @ shares, memberships.T @ shares)
 
@@ -76,18 +68,18 @@ def embedded_rows(weights: Any, memberships: Floats, step: Step) -> Floats:
     return rows
 
 
-def look(weights: Any, memberships: Floats, masses: Floats | None, step: Step) -> Look:
-    """A block's part in a sweep: its rows of Z, op3, and the sums of the new memberships."""
+def look(weights: Any, memberships: Floats, masses: Floats | None, step: Step) -> tuple[Floats, Floats, Sums]:
+    """A block's part in a sweep: its new memberships by op3, its rows of Z, and the sums of the new memberships."""
     embedding = embedded_rows(weights, memberships, step)
     costs = paper.squared_distances(embedding, step.centers)
     following = np.ascontiguousarray(paper.memberships(costs, step.precision))
     energy = np.sum(paper.weighted(paper.free_energies(costs, step.precision), masses))
     change = largest_change(memberships, following, masses)
-    return Look(following, embedding, sums(weights, following, masses)._replace(free_energy=energy, change=change))
+    return following, embedding, sums(weights, following, masses)._replace(free_energy=energy, change=change)
 
 
-def added(parts: Iterable[Sums]) -> Sums:
-    """The sums of all blocks together."""
+def add_sums(parts: Iterable[Sums]) -> Sums:
+    """Add up the sums of blocks; the change is the largest of theirs."""
     links, overlaps, energies, changes = zip(*parts, strict=True)
     return Sums(sum(links), sum(overlaps), sum(energies), max(changes))
 
@@ -130,24 +122,47 @@ def cluster_sums(found: Sums, coefficients: Coefficients) -> Floats:
     return found.links.T @ coefficients.on_anchors + found.overlaps @ coefficients.on_clusters
 
 
+def cluster_step(found: Sums, coefficients: Coefficients) -> Step:
+    """op5 and op7 from the sums: what the rows need for op3."""
+    n_dims = coefficients.on_anchors.shape[1]
+    mass = float(found.totals.sum())
+    precision = paper.precision(scatter(found, coefficients), mass, n_dims, largest_precision(mass, n_dims))
+    return Step(*coefficients[:2], centers(found, coefficients), precision)
+
+
 def centers(found: Sums, coefficients: Coefficients) -> Floats:
-    """op5; an empty cluster goes to the mean of all samples, as in `updates.centers`."""
+    """op5; an empty cluster goes to the mean of all samples, as in `paper.centers`."""
     moments, totals = cluster_sums(found, coefficients), found.totals
     mean = np.zeros_like(moments) + moments.sum(axis=0) / totals.sum()
     return paper.moved_centers(mean, moments - totals[:, None] * mean, totals)
 
 
+def n_used_columns(coefficients: Coefficients | Step) -> float:
+    """``tr(Zᵀ M Z)``: the number of columns of Z that are not 0."""
+    return float(np.any(coefficients.on_anchors, axis=0).sum())
+
+
 def scatter(found: Sums, coefficients: Coefficients) -> float:
-    """``Σ_ij m_i u_ij ‖z_i − v_j‖²``: by parallel axes from ``tr(Zᵀ M Z)``, the number of columns that are not 0."""
-    total = float(np.any(coefficients.on_anchors, axis=0).sum())
-    return paper.moved_scatter(total, cluster_sums(found, coefficients), found.totals)
+    """``Σ_ij m_i u_ij ‖z_i − v_j‖²``, by parallel axes from ``tr(Zᵀ M Z)``."""
+    return paper.moved_scatter(n_used_columns(coefficients), cluster_sums(found, coefficients), found.totals)
 
 
-def roughness(anchors: CoarseGraph, found: Sums, coefficients: Coefficients) -> float:
+def largest_precision(mass: float, n_dims: int) -> float:
+    """The cap on γ; the total scatter of Z is at most ``tr(Zᵀ M Z) = q``."""
+    return paper.largest_precision(n_dims, mass, n_dims)
+
+
+def roughness(anchors: CoarseGraph, found: Sums, coefficients: Coefficients | Step) -> float:
     """``tr(Zᵀ L̂ Z) = tr(Zᵀ M Z) − ‖Λ^{-1/2} Qᵀ M Z‖²``."""
     image = anchors.weights @ coefficients.on_anchors + found.links @ coefficients.on_clusters
-    total = float(np.any(coefficients.on_anchors, axis=0).sum())
-    return total - float(np.sum(anchors.scale(image) ** 2))
+    return n_used_columns(coefficients) - float(np.sum(anchors.scale(image) ** 2))
+
+
+def objective(anchors: CoarseGraph, before: Sums, after: Sums, step: Step, graph_weight: float) -> float:
+    """J after a sweep: the free energy of the new memberships, and the roughness of Z, made from the old ones."""
+    mass, n_dims = float(after.totals.sum()), step.on_anchors.shape[1]
+    plain = paper.objective(float(after.free_energy), step.precision, mass, n_dims)
+    return paper.graph_objective(plain, roughness(anchors, before, step), graph_weight)
 
 
 def normalized_cut(anchors: CoarseGraph, links: Floats) -> float:

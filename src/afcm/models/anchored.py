@@ -1,4 +1,4 @@
-"""Algorithm 1, AFCM, on an anchor graph: a sweep is one look at the rows, and all else follows from small sums.
+"""Algorithm 1, AFCM, on an anchor graph: a sweep is one pass over the rows, and all else follows from small sums.
 
 The mathematics is in `afcm.models.anchor_equations`. Here are the state, the sweep and what is kept for new samples.
 """
@@ -14,21 +14,12 @@ import numpy as np
 
 from afcm.equations import paper
 from afcm.graph.anchors.affinity import CoarseGraph, FactoredAffinity, select_masses
-from afcm.graph.anchors.embedding import Coefficients
+from afcm.graph.anchors.embedding import Coefficients, spectral_coefficients
 from afcm.graph.similarity import PlacedSamples
+from afcm.linalg.operator import Eigenpairs
 from afcm.linalg.products import map_row_blocks, row_block
-from afcm.models.anchor_equations import (
-    Look,
-    Step,
-    Sums,
-    added,
-    centers,
-    embedding_step,
-    look,
-    roughness,
-    scatter,
-    sums,
-)
+from afcm.models import anchor_equations
+from afcm.models.anchor_equations import Step, Sums
 from afcm.models.embedded import FIRST_PRECISION
 
 
@@ -52,60 +43,56 @@ class AnchoredState:
 
 @dataclass(frozen=True)
 class AnchoredProblem:
-    """Q, the masses (or None), the anchors' graph and λ. Rows are looked at by `summed` and `looked` alone."""
+    """Q, the masses (or None), the graph of the anchors and λ."""
 
     weights: Any = field(repr=False)
     masses: Any = field(repr=False)
     anchors: CoarseGraph = field(repr=False)
     graph_weight: float
 
-    made: ClassVar[type[AnchoredState]] = AnchoredState
-    state_types: ClassVar[tuple[type, ...]] = (AnchoredState, Sums)  # for checkpoints
+    state_types: ClassVar[tuple[type, ...]] = (AnchoredState, Sums)
 
     @classmethod
     def of(cls, weights: Any, masses: Any, graph_weight: float) -> Self:
-        """The anchors' graph is worked out."""
+        """The problem of these weights; the graph of the anchors is worked out."""
         return cls(weights, masses, CoarseGraph.from_rows(weights, masses), graph_weight)
 
-    def sweep(self, state: AnchoredState) -> AnchoredState:
-        """Algorithm 1, lines 4 to 7: op8, then the rest."""
-        found = embedding_step(self.anchors, state.sums, self.graph_weight, state.precision, state.vectors)
-        return self.from_coefficients(state.memberships, state.sums, found)
+    def sweep(self, state: AnchoredState, coefficients: Coefficients | None = None) -> AnchoredState:
+        """Algorithm 1, lines 4 to 7: Z, V, γ, U. Given ``coefficients`` take the place of the first step."""
+        if coefficients is None:  # op8
+            how = (self.anchors, state.sums, self.graph_weight, state.precision, state.vectors)
+            coefficients = anchor_equations.embedding_step(*how)
+        step = anchor_equations.cluster_step(state.sums, coefficients)  # op5, op7
+        memberships = np.empty(state.memberships.shape)
+        embedding = np.empty((memberships.shape[0], step.centers.shape[1]))
 
-    def from_coefficients(self, memberships: Any, found: Sums, coefficients: Coefficients) -> AnchoredState:
-        """op5 and op7 from the sums, op3 at the rows, and J."""
-        n_dims = coefficients.on_anchors.shape[1]
-        precision = paper.precision(scatter(found, coefficients), self.mass, n_dims, self.largest_precision(n_dims))
-        step = Step(*coefficients[:2], centers(found, coefficients), precision)
-        following, embedding, sums_after = self.looked(memberships, step)
-        plain = paper.objective(float(sums_after.free_energy), precision, self.mass, n_dims)
-        rough = roughness(self.anchors, found, coefficients)
-        return self.made(
-            following,
-            sums_after,
-            precision,
-            step.centers,
-            embedding,
-            *coefficients[:3],
-            paper.graph_objective(plain, rough, self.graph_weight),
-            sums_after.change,
-            *coefficients[3:],
+        def look(rows: slice) -> Sums:
+            block = self._block(rows, state.memberships)
+            memberships[rows], embedding[rows], sums = anchor_equations.look(*block, step)  # op3
+            return sums
+
+        sums = anchor_equations.add_sums(self._by_blocks(look))
+        return AnchoredState(memberships, sums, *self._results(state.sums, sums, coefficients, step, embedding))
+
+    def _results(self, before: Sums, after: Sums, coefficients: Coefficients, step: Step, embedding: Any) -> Any:
+        """Fields of the next state after its memberships and sums, in their order."""
+        objective = anchor_equations.objective(self.anchors, before, after, step, self.graph_weight)
+        learned = (step.precision, step.centers, embedding, *coefficients[:3])
+        return (*learned, objective, after.change, *coefficients[3:])
+
+    def sum_memberships(self, memberships: Any) -> Sums:
+        """Sums of given memberships, one pass."""
+        return anchor_equations.add_sums(
+            self._by_blocks(lambda rows: anchor_equations.sums(*self._block(rows, memberships)))
         )
 
-    def summed(self, memberships: Any) -> Sums:
-        """The sums of given memberships."""
-        return added(self._by_blocks(lambda rows: sums(*self._block(rows, memberships))))
+    def normalized_cut(self, memberships: Any) -> float:
+        """The normalized cut of the labels."""
+        return anchor_equations.normalized_cut(self.anchors, self.hard_links(memberships))
 
-    def looked(self, memberships: Any, step: Step) -> Look:
-        """`look` at all blocks."""
-        shape = memberships.shape
-        following, embedding = np.empty(shape), np.empty((shape[0], step.centers.shape[1]))
-
-        def part(rows: slice) -> Sums:
-            following[rows], embedding[rows], own = look(*self._block(rows, memberships), step)
-            return own
-
-        return Look(following, embedding, added(self._by_blocks(part)))
+    def hard_links(self, memberships: Any) -> Any:
+        """``Qᵀ M H`` of the labels, m×c."""
+        return hard_links(self.weights, memberships, self.masses)
 
     def _block(self, rows: slice, memberships: Any) -> tuple[Any, Any, Any]:
         return row_block(self.weights, rows), memberships[rows], select_masses(self.masses, rows)
@@ -124,21 +111,27 @@ class AnchoredProblem:
         return self.mass
 
     def largest_precision(self, n_dims: int) -> float:
-        """The cap on γ; the total scatter of Z is at most tr(Zᵀ M Z) = q."""
-        return paper.largest_precision(n_dims, self.mass, n_dims)
+        """The cap on γ."""
+        return anchor_equations.largest_precision(self.mass, n_dims)
 
-    def with_memberships(self, memberships: Any) -> AnchoredState:
+    def from_memberships(self, memberships: Any) -> AnchoredState:
         """The paper's start: memberships and γ = 1; V and Z are computed before they are used."""
-        return self.made(memberships, self.summed(memberships), FIRST_PRECISION)
+        return AnchoredState(memberships, self.sum_memberships(memberships), FIRST_PRECISION)
 
-    def from_embedding(self, memberships: Any, coefficients: Coefficients) -> AnchoredState:
-        """The start from memberships and an embedding that is known."""
-        return self.from_coefficients(memberships, self.summed(memberships), coefficients)
+    def from_spectral(self, eigen: Eigenpairs, memberships: Any) -> AnchoredState:
+        """Start from clusters of the anchors and their eigenvectors; samples have those of their anchors, by weight."""
+        start = self.from_memberships(self.weights @ memberships)
+        return self.sweep(start, spectral_coefficients(self.anchors, eigen, memberships.shape[1]))
 
-    def fitted(self, memberships: Any, precision: float, embedding: Any) -> AnchoredState:
-        """The start from a fit on the same nodes; the embedding follows from the memberships."""
-        del embedding
-        return self.made(memberships, self.summed(memberships), precision)
+    def from_fit(self, memberships: Any, precision: float, embedding: Any) -> AnchoredState:
+        """Start where an earlier fit on the same nodes ended; the embedding follows from the memberships."""
+        return AnchoredState(memberships, self.sum_memberships(memberships), precision)
+
+
+def hard_links(weights: Any, memberships: Any, masses: Any) -> Any:
+    """``Qᵀ M H`` with H the labels (argmax of the memberships) as 0 and 1, m×c."""
+    labels = np.argmax(memberships, axis=1)
+    return weights.T @ paper.weighted(np.eye(memberships.shape[1])[labels], masses)
 
 
 @dataclass(frozen=True)
@@ -155,6 +148,10 @@ class AnchorExtension:
     graph_weight: float
     anchor_embedding: Any  # a + Λ⁻¹ Qᵀ M U b, m×q
     affinity: FactoredAffinity
+
+    @property
+    def n_clusters(self) -> int:
+        return int(self.centers.shape[0])
 
     def averaged(self, placed: PlacedSamples, values: Any) -> Any:
         """Values of the samples, averaged over a sample's anchors; one that was fitted gets its own."""
@@ -173,15 +170,8 @@ class AnchorExtension:
         return np.where(placed.twins[:, None] >= 0, own[placed.twins], others)
 
 
-def anchor_extension(problem: AnchoredProblem, state: AnchoredState, affinity: FactoredAffinity) -> AnchorExtension:
-    """The extension of a finished run."""
+def extend_anchors(problem: AnchoredProblem, state: AnchoredState, affinity: FactoredAffinity) -> AnchorExtension:
+    """What places new samples in a finished run."""
     mean_memberships = problem.anchors.average(state.sums.links)
-    return AnchorExtension(
-        state.embedding,
-        state.memberships,
-        state.centers,
-        state.precision,
-        problem.graph_weight,
-        state.on_anchors + mean_memberships @ state.on_clusters,
-        affinity,
-    )
+    learned = (state.embedding, state.memberships, state.centers, state.precision, problem.graph_weight)
+    return AnchorExtension(*learned, state.on_anchors + mean_memberships @ state.on_clusters, affinity)

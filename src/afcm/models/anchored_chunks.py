@@ -1,8 +1,8 @@
-"""Algorithm 1 on an anchor graph of samples in chunks elsewhere: one map over chunks and one tree of sums a sweep.
+"""Algorithm 1 on an anchor graph of samples in Dask's chunks: a sweep is one map over chunks and one tree of sums.
 
-A row's memberships are a function of its weights on the anchors and of the steps so far, so nothing of the rows is
-kept: each look makes their weights again, replays the steps (c·k numbers a row each, little beside the weights) and
-gives the sums of the next ones. What is lost with a worker is made again from X, and a new sample is placed by the very
+The memberships of a row follow from its weights on the anchors and from the steps so far, so nothing of the rows is
+kept: each pass makes their weights again, replays the steps (c·k numbers a row, little beside the weights) and gives the
+sums of the next ones. Rows that are lost with a worker are made again from X, and a new sample is placed by the very
 steps that placed the fitted ones.
 """
 
@@ -15,10 +15,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from afcm.equations import paper
-from afcm.graph.anchors.affinity import CoarseGraph
+from afcm.graph.anchors.embedding import Coefficients, spectral_coefficients
 from afcm.graph.similarity import PlacedSamples
-from afcm.models.anchor_equations import Look, Step, Sums, added, embedded_rows
-from afcm.models.anchored import AnchoredProblem, AnchoredState
+from afcm.linalg.operator import Eigenpairs
+from afcm.models import anchor_equations
+from afcm.models.anchor_equations import Step, Sums, add_sums, embedded_rows
+from afcm.models.anchored import AnchoredProblem, AnchoredState, hard_links
 from afcm.models.passes import add_parts, sample_pass
 
 
@@ -41,7 +43,6 @@ class Replay:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """That of F."""
         return self.first.shape
 
     def then(self, step: Step) -> Self:
@@ -51,15 +52,14 @@ class Replay:
         return type(self)(self.first, *longer)
 
     def steps(self) -> Iterator[Step]:
-        """In their order."""
         rows = zip(self.on_anchors, self.on_clusters, self.centers, self.precisions, strict=True)
         return (Step(a, b, centers, float(precision)) for a, b, centers, precision in rows)
 
     def memberships(self, weights: Any) -> Any:
         """U of rows with these weights."""
-        return self.placed(weights)[0]
+        return self.place(weights)[0]
 
-    def placed(self, weights: Any) -> tuple[Any, Any]:
+    def place(self, weights: Any) -> tuple[Any, Any]:
         """U, and Z of the last step (None before the first)."""
         memberships, embedding = weights @ self.first, None
         for step in self.steps():
@@ -71,67 +71,57 @@ class Replay:
 
 @dataclass(frozen=True)
 class ChunkedState(AnchoredState):
-    """As in memory, with memberships that are yet to be worked out."""
+    """A state whose memberships are the steps that make them."""
 
     memberships: Replay
-    sums: Sums
 
 
 @dataclass(frozen=True)
 class ChunkedProblem(AnchoredProblem):
-    """`AnchoredProblem` for X in chunks, whose weights on the anchors are made where they are."""
+    """`AnchoredProblem` for samples in chunks, whose weights on the anchors are made where the samples are."""
 
     points: Any = field(default=None, repr=False)
     similarity: Any = field(default=None, repr=False)
 
-    made: ClassVar[type[AnchoredState]] = ChunkedState
     state_types: ClassVar[tuple[type, ...]] = (ChunkedState, Replay, Sums)
 
     def part(self, points: Any, masses: Any) -> Self:
-        """The same for some of the samples, which need not know the anchors' graph."""
+        """The same problem for some of the samples, which need not know the graph of the anchors."""
         return replace(self, points=points, masses=masses, anchors=None)  # type: ignore[arg-type]
 
-    def summed(self, memberships: Replay) -> Sums:
-        """The sums of the memberships, one pass."""
-        return self.sums_of(memberships)
+    def sweep(self, state: ChunkedState, coefficients: Coefficients | None = None) -> ChunkedState:  # type: ignore[override]
+        """Algorithm 1, lines 4 to 7, in one pass over the chunks."""
+        if coefficients is None:  # op8
+            how = (self.anchors, state.sums, self.graph_weight, state.precision, state.vectors)
+            coefficients = anchor_equations.embedding_step(*how)
+        step = anchor_equations.cluster_step(state.sums, coefficients)  # op5, op7
+        sums = self.sums_after(state.memberships, step)  # op3
+        return ChunkedState(
+            state.memberships.then(step), sums, *self._results(state.sums, sums, coefficients, step, None)
+        )
 
-    def looked(self, memberships: Replay, step: Step) -> Look:
-        """The sums after a step, one pass."""
-        return Look(memberships.then(step), None, self.sums_after(memberships, step))  # type: ignore[arg-type]
+    def from_spectral(self, eigen: Eigenpairs, memberships: Any) -> ChunkedState:
+        """Start from clusters of the anchors and their eigenvectors."""
+        start: Any = self.from_memberships(Replay.begin(memberships))
+        return self.sweep(start, spectral_coefficients(self.anchors, eigen, memberships.shape[1]))
 
-    @sample_pass(added)
-    def sums_of(self, memberships: Replay) -> Sums:
-        """Of a chunk."""
-        rows = self._rows()
-        return rows.summed(memberships.memberships(rows.weights))
+    @sample_pass(add_sums)
+    def sum_memberships(self, memberships: Replay) -> Sums:
+        """Sums of a chunk."""
+        weights = self.similarity.weigh(self.points)
+        return anchor_equations.sums(weights, memberships.memberships(weights), self.masses)
 
-    @sample_pass(added)
+    @sample_pass(add_sums)
     def sums_after(self, memberships: Replay, step: Step) -> Sums:
-        """Of a chunk, after a step."""
-        rows = self._rows()
-        return rows.looked(memberships.memberships(rows.weights), step).sums
+        """Sums of a chunk after a step."""
+        weights = self.similarity.weigh(self.points)
+        return anchor_equations.look(weights, memberships.memberships(weights), self.masses, step)[2]
 
     @sample_pass(add_parts)
     def hard_links(self, memberships: Replay) -> Any:
         """``Qᵀ M H`` of the labels, m×c."""
         weights = self.similarity.weigh(self.points)
-        labels = np.argmax(memberships.memberships(weights), axis=1)
-        return weights.T @ paper.weighted(np.eye(memberships.shape[1])[labels], self.masses)
-
-    @sample_pass(add_parts)
-    def gram(self) -> Any:
-        """``Qᵀ M Q``, m×m, sparse."""
-        return CoarseGraph.from_rows(self.similarity.weigh(self.points), self.masses).weights
-
-    def _rows(self) -> AnchoredProblem:
-        """A chunk in memory."""
-        return AnchoredProblem(self.similarity.weigh(self.points), self.masses, self.anchors, self.graph_weight)
-
-
-def anchor_graph(points: Any, masses: Any, similarity: Any) -> CoarseGraph:
-    """``Qᵀ M Q`` of samples in chunks."""
-    unknown = ChunkedProblem(None, masses, None, 0.0, points, similarity)  # type: ignore[arg-type]
-    return CoarseGraph(unknown.gram())
+        return hard_links(weights, memberships.memberships(weights), self.masses)
 
 
 @dataclass(frozen=True)
@@ -140,9 +130,13 @@ class ReplayExtension:
 
     replay: Replay
 
+    @property
+    def n_clusters(self) -> int:
+        return int(self.replay.shape[1])
+
     def embed(self, placed: PlacedSamples) -> Any:
         """Rows of the embedding."""
-        return self.replay.placed(placed.weights)[1]
+        return self.replay.place(placed.weights)[1]
 
     def memberships_of(self, embedding: Any) -> Any:
         """op3 in the fitted embedding."""

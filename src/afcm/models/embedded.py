@@ -48,48 +48,47 @@ class EmbeddedProblem:
     search_start: Any
     dense: eigensolver.DenseSolver = field(default_factory=LearningSolver)
 
-    state_types: ClassVar[tuple[type, ...]] = (EmbeddedState,)  # for checkpoints
+    state_types: ClassVar[tuple[type, ...]] = (EmbeddedState,)
 
-    def sweep(self, state: EmbeddedState) -> EmbeddedState:
-        """Algorithm 1, lines 4 to 7."""
-        return self.from_embedding(state.memberships, self.embedding_step(state))  # op8, then the rest
-
-    def from_embedding(self, memberships: Any, eigen: Eigenpairs) -> EmbeddedState:
-        """op5, op7, op3 in a given embedding."""
+    def sweep(self, state: EmbeddedState, eigen: Eigenpairs | None = None) -> EmbeddedState:
+        """Algorithm 1, lines 4 to 7: Z, V, γ, U. A given ``eigen`` takes the place of the first step."""
+        if eigen is None:  # op8: the leading eigenvectors of λ S + γ M^{1/2} U B Uᵀ M^{1/2}
+            factor = paper.membership_factor(state.memberships, self.masses)
+            eigen = eigensolver.leading_eigenvectors(
+                GraphPlusLowRank(self.affinity, self.graph_weight, factor, state.precision),
+                self.search_start if state.vectors is None else state.vectors,
+                factor.shape[1],
+                extra=factor,
+                trace_tol=TRACE_TOL,
+                angle_tol=ANGLE_TOL,
+                dense=self.dense,
+            )
         embedding = self.embedding(eigen.vectors)
         n_dims = embedding.shape[1]
-        centers = paper.centers(embedding, memberships, self.masses)
+        centers = paper.centers(embedding, state.memberships, self.masses)  # op5
         costs = paper.squared_distances(embedding, centers)
-        scatter = paper.scatter(costs, memberships, self.masses)
-        precision = paper.precision(scatter, self.mass, n_dims, self.largest_precision(n_dims))
+        scatter = paper.scatter(costs, state.memberships, self.masses)
+        precision = paper.precision(scatter, self.mass, n_dims, self.largest_precision(n_dims))  # op7
+        memberships = paper.memberships(costs, precision)  # op3
         energies = paper.weighted(paper.free_energies(costs, precision), self.masses)
         plain = paper.objective(float(energies.sum()), precision, self.mass, n_dims)
         rough = paper.roughness(eigen.vectors, eigen.graph_image)
-        return EmbeddedState(
-            paper.memberships(costs, precision),
-            precision,
-            centers,
-            eigen.vectors,
-            eigen.graph_image,
-            paper.graph_objective(plain, rough, self.graph_weight),
-            eigen.residual,
-            eigen.converged,
-        )
+        objective = paper.graph_objective(plain, rough, self.graph_weight)
+        learned = (memberships, precision, centers, eigen.vectors, eigen.graph_image, objective)
+        return EmbeddedState(*learned, eigen.residual, eigen.converged)
 
-    def embedding_step(self, state: EmbeddedState) -> Eigenpairs:
-        """op8: the leading eigenvectors of ``λ S + γ M^{1/2} U B Uᵀ M^{1/2}``."""
-        factor = paper.membership_factor(state.memberships, self.masses)
-        operator = GraphPlusLowRank(self.affinity, self.graph_weight, factor, state.precision)
-        start = self.search_start if state.vectors is None else state.vectors
-        return eigensolver.leading_eigenvectors(
-            operator,
-            start,
-            factor.shape[1],
-            extra=factor,
-            trace_tol=TRACE_TOL,
-            angle_tol=ANGLE_TOL,
-            dense=self.dense,
-        )
+    def from_spectral(self, eigen: Eigenpairs, memberships: Any) -> EmbeddedState:
+        """Start from memberships and the embedding they were found in."""
+        return self.sweep(self.from_memberships(memberships), eigen)
+
+    def from_memberships(self, memberships: Any) -> EmbeddedState:
+        """The paper's start: memberships and γ = 1; V and Z are computed before they are used."""
+        return EmbeddedState(memberships, FIRST_PRECISION)
+
+    def from_fit(self, memberships: Any, precision: float, embedding: Any) -> EmbeddedState:
+        """Start where an earlier fit on the same nodes ended."""
+        roots = 1.0 if self.masses is None else array_namespace(embedding).sqrt(self.masses)[:, None]
+        return EmbeddedState(memberships, precision, vectors=embedding * roots)
 
     def embedding(self, vectors: Any) -> Any:
         """``Z = M^{-1/2} Ẑ``."""
@@ -109,20 +108,11 @@ class EmbeddedProblem:
         """The cap on γ; the total scatter of Z is at most tr(Zᵀ M Z) = q."""
         return paper.largest_precision(n_dims, self.mass, n_dims)
 
-    def with_memberships(self, memberships: Any) -> EmbeddedState:
-        """The paper's start: memberships and γ = 1; V and Z are computed before they are used."""
-        return EmbeddedState(memberships, FIRST_PRECISION)
-
-    def fitted(self, memberships: Any, precision: float, embedding: Any) -> EmbeddedState:
-        """The start from a fit on the same nodes."""
-        roots = 1.0 if self.masses is None else array_namespace(embedding).sqrt(self.masses)[:, None]
-        return EmbeddedState(memberships, precision, vectors=embedding * roots)
-
     @property
     def experience(self) -> dict[str, int]:
-        """What a run to be continued to the last bit must know: after some solves the solver goes another way."""
+        """What a checkpoint must hold beside the state: after some solves the dense solver takes another path."""
         return {"n_solves": self.dense.n_solves}
 
-    def gain(self, experience: dict[str, int]) -> None:
-        """Go on with this experience."""
+    def restore(self, experience: dict[str, int]) -> None:
+        """Continue with the experience of a checkpoint, so that the result is the same to the last bit."""
         self.dense.n_solves = int(experience["n_solves"])

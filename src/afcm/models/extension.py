@@ -31,6 +31,10 @@ class Extension:
     masses: Any  # n or None
     inverse_spectrum: Any  # Θ⁻¹, q×q
 
+    @property
+    def n_clusters(self) -> int:
+        return int(self.centers.shape[0])
+
     def shares(self, weights: Any) -> Any:
         """Similarities to the nodes, times the masses, as rows that sum to 1."""
         return backend_of(weights).normalize_rows(weights, self.masses)
@@ -56,18 +60,10 @@ class Extension:
         return paper.memberships(paper.squared_distances(embedding, self.centers), self.precision)
 
 
-def extension(problem: EmbeddedProblem, state: EmbeddedState, degrees: Any) -> Extension:
-    """The extension of a finished run."""
-    return Extension(
-        problem.embedding(state.vectors),
-        state.memberships,
-        state.centers,
-        state.precision,
-        problem.graph_weight,
-        degrees,
-        problem.masses,
-        inverse_spectrum(problem, state),
-    )
+def extend(problem: EmbeddedProblem, state: EmbeddedState, degrees: Any) -> Extension:
+    """What places new samples in a finished run."""
+    learned = (problem.embedding(state.vectors), state.memberships, state.centers, state.precision)
+    return Extension(*learned, problem.graph_weight, degrees, problem.masses, inverse_spectrum(problem, state))
 
 
 def inverse_spectrum(problem: EmbeddedProblem, state: EmbeddedState) -> Any:

@@ -13,8 +13,8 @@ import numpy as np
 from afcm._typing import Floats
 from afcm._util.pipelines import last_step
 from afcm._util.version import __version__
+from afcm.estimators.afcm import AFCM
 from afcm.estimators.base import crispness, hard_labels, membership_state
-from afcm.estimators.placing import GraphClusterer
 from afcm.metrics.ambiguity import honest_memberships
 from afcm.report.features import Ints
 
@@ -63,7 +63,7 @@ class Fit:
             gamma_cap=_read(estimator, "gamma_cap_", float),
             auto=isinstance(getattr(estimator, "n_clusters", None), str),
             n_components=_read(estimator, "n_components_", int),
-            joins=isinstance(estimator, GraphClusterer),
+            joins=isinstance(estimator, AFCM),
             n_iter=_read(estimator, "n_iter_", int),
             converged=getattr(estimator, "converged_", None),
             history={name: values for name, values in traces.items() if values.ndim == 1},

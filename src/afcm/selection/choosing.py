@@ -14,7 +14,7 @@ from sklearn.utils import check_array, check_random_state
 
 from afcm._typing import Floats
 from afcm.estimators import validation
-from afcm.estimators.base import DTYPES
+from afcm.estimators.inputs import DTYPES
 from afcm.graph import eigenvectors
 from afcm.graph.affinity import Graph, normalize_graph
 from afcm.graph.counting import Parts

@@ -11,9 +11,10 @@ from afcm import AFCM
 from afcm.checkpoints import Checkpoint
 from afcm.exceptions import HardMembershipsWarning
 from afcm.graph.anchors import learning
+from afcm.graph.anchors.affinity import AnchorGraph
 from afcm.graph.anchors.weights import AnchorSimilarity
 from afcm.models.anchored import AnchoredProblem
-from afcm.models.anchored_chunks import ChunkedProblem, Replay, anchor_graph
+from afcm.models.anchored_chunks import ChunkedProblem, Replay
 
 dask = pytest.importorskip("dask", reason="the extra afcm[dask] is not installed")
 da = pytest.importorskip("dask.array", reason="the extra afcm[dask] is not installed")
@@ -74,10 +75,10 @@ def test_sweeps_of_chunks_are_the_sweeps_in_memory(rings, weighted):
     here = AnchoredProblem.of(weights, masses, 1000.0)
     chunks = da.from_array(rings, chunks=UNEVEN)
     masses = None if masses is None else da.from_array(masses, chunks=UNEVEN[:1])
-    shared = anchor_graph(chunks, masses, similarity)
+    shared = AnchorGraph.of_samples(similarity, chunks, masses)
     np.testing.assert_allclose(shared.weights.toarray(), here.anchors.weights.toarray(), atol=1e-12)
     there = ChunkedProblem(None, masses, shared, 1000.0, chunks, similarity)
-    one, other = here.with_memberships(weights @ first), there.with_memberships(Replay.begin(first))
+    one, other = here.from_memberships(weights @ first), there.from_memberships(Replay.begin(first))
     for _ in range(4):
         one, other = here.sweep(one), there.sweep(other)
         assert other.objective == pytest.approx(one.objective, rel=1e-10)

@@ -7,7 +7,7 @@ Eigenvalues and components of S follow from the anchors' own graph ``Qᵀ M Q`` 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from operator import add
 from typing import Any, Self
 
@@ -16,6 +16,7 @@ import scipy.sparse as sp
 
 from afcm._typing import Floats, Integers
 from afcm._util.optional import is_usable
+from afcm.arrays import dask_backend, is_chunked
 from afcm.graph.affinity import Graph, normalize_graph
 from afcm.linalg.products import map_row_blocks, parallelize, row_block
 from afcm.linalg.ratios import inverse_sqrt, ratio
@@ -41,6 +42,18 @@ class CoarseGraph:
         part = dense_gram if fast else gram
         parts = map_row_blocks(lambda rows: part(row_block(weights, rows), select_masses(masses, rows)), n_rows, size)
         return cls(sp.csr_array(reduce(add, parts)))
+
+    @classmethod
+    def from_samples(cls, similarity: Any, points: Any, masses: Any) -> Self:
+        """From samples and what gives their weights; samples in Dask's chunks are visited where they are."""
+        if not is_chunked(points):
+            return cls.from_rows(similarity.weigh(points), masses)
+        rows = [points] if masses is None else [points, masses]
+        return cls(
+            sp.csr_array(
+                dask_backend().reduce_chunks(partial(chunk_gram, similarity=similarity), rows, partial(reduce, add))
+            )
+        )
 
     @cached_property
     def sizes(self) -> Floats:
@@ -129,6 +142,11 @@ def sample_graph(weights: Any, coarse: CoarseGraph, masses: Floats | None) -> Gr
 def gram(weights: Any, masses: Floats | None) -> Any:
     """``Qᵀ M Q`` of a block, m×m, sparse."""
     return weights.T @ (weights if masses is None else weights.multiply(masses[:, None]))
+
+
+def chunk_gram(points: Any, masses: Any = None, *, similarity: Any) -> Any:
+    """``Qᵀ M Q`` of the samples of a chunk."""
+    return CoarseGraph.from_rows(similarity.weigh(points), masses).weights
 
 
 def dense_gram(weights: Any, masses: Floats | None) -> Floats:

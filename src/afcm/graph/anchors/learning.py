@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,8 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from afcm._typing import Floats
+from afcm.arrays import take_rows, to_host
+from afcm.arrays.sampling import draw_rows
 
 # At most so many steps of each 2-means.
 BISECTION_STEPS = 10
@@ -85,10 +88,12 @@ def refined_anchors(points: Floats, n_anchors: int, random: np.random.RandomStat
         return np.asarray(model.fit(points).cluster_centers_)
 
 
-def learn_anchors(points: Floats, n_anchors: int, random: np.random.RandomState) -> Floats:
-    """Refined anchors of at most `LEARNED_FROM` samples for each; the samples themselves if they are no more."""
-    if n_anchors >= points.shape[0]:
-        return np.array(points, dtype=np.float64)
+def learn_anchors(points: Any, n_anchors: int, random: np.random.RandomState) -> Floats:
+    """Anchors of many samples, learned from at most `LEARNED_FROM` for each; as many anchors as samples are the samples.
+
+    Samples in Dask's chunks are drawn where they are.
+    """
     if points.shape[0] > LEARNED_FROM * n_anchors:
-        points = random_anchors(points, LEARNED_FROM * n_anchors, random)
-    return refined_anchors(np.asarray(points, dtype=np.float64), n_anchors, random)
+        points = take_rows(points, draw_rows(points.shape[0], LEARNED_FROM * n_anchors, random))
+    points = np.array(to_host(points), dtype=np.float64)
+    return points if n_anchors >= points.shape[0] else refined_anchors(points, n_anchors, random)

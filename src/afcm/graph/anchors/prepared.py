@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from afcm._util import progress
-from afcm.fitting import starts
+from afcm.arrays import is_chunked
 from afcm.graph import counting
-from afcm.graph.anchors import learning
+from afcm.graph.affinity import Graph
 from afcm.graph.anchors.affinity import CoarseGraph, sample_graph
-from afcm.graph.anchors.embedding import Coefficients, spectral_coefficients
+from afcm.graph.anchors.embedding import spectral_coefficients
+from afcm.graph.anchors.learning import learn_anchors
 from afcm.graph.anchors.weights import AnchorSimilarity
 from afcm.graph.duplicates import DistinctRows
-from afcm.graph.eigenvectors import START_ANGLE, solve_leading
+from afcm.graph.eigenvectors import START_ANGLE
 from afcm.graph.prepared import COUNTING, COUNTING_CLUSTERS, FEWEST_SAMPLES, PreparedGraph
 from afcm.graph.similarity import default_n_neighbors
-from afcm.linalg.eigenbasis import LearningSolver
 from afcm.linalg.operator import Eigenpairs
 
 # Anchors by default, and for each cluster at least so many (docs/scale.md): more cost time and gain little.
@@ -29,7 +27,10 @@ MOST_ANCHORS, PER_CLUSTER = 1000, 10
 
 @dataclass(frozen=True)
 class PreparedAnchors(PreparedGraph):
-    """A `PreparedGraph` whose graph is made by anchors; ``similarity`` holds them."""
+    """A `PreparedGraph` whose graph is made by anchors; ``similarity`` holds them.
+
+    Of samples in Dask's chunks there is no graph, only the graph of the anchors (``shared``).
+    """
 
     shared: CoarseGraph = field(kw_only=True, repr=False)  # the anchors' own graph, Qᵀ M Q
 
@@ -38,40 +39,40 @@ class PreparedAnchors(PreparedGraph):
         """Q, n×m."""
         return self.graph.affinity.weights
 
+    @property
+    def n_nodes(self) -> int:
+        return int(self.samples.shape[0]) if is_chunked(self.samples) else super().n_nodes
+
+    @property
+    def n_samples(self) -> float:
+        """Number of samples, counted with their masses."""
+        return float(self.shared.sizes.sum())
+
+    @property
+    def n_components(self) -> int:
+        return int(self.shared.graph.components[0])
+
+    @property
+    def start_graph(self) -> Graph:
+        """The graph of the anchors, each of which counts as many samples as it stands for."""
+        return self.shared.graph
+
+    @property
+    def start_points(self) -> Any:
+        """The anchors."""
+        return self.similarity.anchors
+
+    def from_start(self, memberships: Any) -> Any:
+        """Memberships of the samples: those of their anchors, by weight."""
+        return self.weights @ memberships
+
     def eigenvectors(self, n_wanted: int, angle_tol: float = START_ANGLE) -> Eigenpairs:
         """Leading eigenvectors of S, from those of the anchors' graph."""
-        found = self.anchor_eigenvectors(n_wanted, angle_tol)
+        found = self.start_eigenvectors(n_wanted, angle_tol)
         vectors = self.weights @ spectral_coefficients(self.shared, found, n_wanted).on_anchors
-        if self.graph.masses is not None:
-            vectors *= np.sqrt(self.graph.masses)[:, None]
+        if self.masses is not None:
+            vectors *= np.sqrt(self.masses)[:, None]
         return Eigenpairs(vectors, found.values, self.graph.operator @ vectors, found.residual, 0.0, 0, found.converged)
-
-    def anchor_eigenvectors(self, n_wanted: int, angle_tol: float = START_ANGLE) -> Eigenpairs:
-        """Leading eigenvectors of the anchors' graph, solved for once."""
-        key = (n_wanted, angle_tol)
-        if key not in self._solved:
-            progress.start_stage("solving for eigenvectors")
-            self._solved[key] = solve_leading(self.shared.graph, n_wanted, angle_tol, dense=self._anchor_solver)
-        return self._solved[key]
-
-    @cached_property
-    def _anchor_solver(self) -> LearningSolver:
-        return LearningSolver()
-
-    def spectral_start(  # type: ignore[override]  # what it gives is for an `AnchoredProblem`
-        self, n_clusters: int, random: np.random.RandomState, n_runs: int = starts.KMEANS_RESTARTS
-    ) -> tuple[Coefficients, Any]:
-        """`starts.spectral_start` on the anchors, each of which counts as many samples as it stands for.
-
-        Samples have the clusters of their anchors, by weight.
-        """
-        eigen, memberships = starts.spectral_start(
-            self.shared.graph, n_clusters, self.similarity.anchors, random, solve=self._accurate, n_runs=n_runs
-        )
-        return spectral_coefficients(self.shared, eigen, n_clusters), self.weights @ memberships
-
-    def _accurate(self, n_wanted: int) -> Eigenpairs:
-        return self.anchor_eigenvectors(n_wanted)
 
 
 @dataclass(frozen=True)
@@ -87,32 +88,29 @@ class AnchorSetting:
     def from_points(self, X: Any, nodes: DistinctRows) -> PreparedAnchors:
         """The anchors of the different samples, and the graph they make.
 
-        Anchors are drawn from a seed of their own: the graph is a function of the samples.
+        Anchors are drawn from a seed of their own: the graph is a function of the samples. Samples in Dask's chunks are
+        nodes as they are.
         """
-        points = X if nodes.masses is None else X[nodes.rows]
+        chunked, masses = is_chunked(X), nodes.masses
+        points = X if masses is None or chunked else X[nodes.rows]
         progress.start_stage("learning anchors")
-        found = learning.learn_anchors(points, self.effective_anchors(points.shape[0]), np.random.RandomState(0))
-        if self.n_clusters is None:
-            parts = counted_parts(found, points, nodes.masses)
-            return replace(self._built(X, nodes, points, found, max(parts.count, 1)), parts=parts)
-        return self._built(X, nodes, points, found, self.n_clusters)
-
-    def _built(self, X: Any, nodes: DistinctRows, points: Any, found: Any, n_clusters: int) -> PreparedAnchors:
-        similarity = self.similarity(found, n_clusters)
-        weights = similarity.weigh(points)
-        shared = CoarseGraph.from_rows(weights, nodes.masses)
-        graph = sample_graph(weights, shared, nodes.masses)
-        return PreparedAnchors(X, nodes, points, similarity.remember(points), graph, graph, shared=shared)
-
-    def similarity(self, found: Any, n_clusters: int) -> AnchorSimilarity:
-        """What gives samples their weights on these anchors."""
+        found = learn_anchors(points, self.effective_anchors(points.shape[0]), np.random.RandomState(0))
+        parts = counted_parts(found, points, masses) if self.n_clusters is None else None
+        n_clusters = self.n_clusters or max(parts.count if parts else 1, 1)
         k = self._effective_neighbors(found.shape[0], n_clusters)
-        return AnchorSimilarity.from_anchors(found, k, self.kernel, self.bandwidth)
+        similarity = AnchorSimilarity.from_anchors(found, k, self.kernel, self.bandwidth)
+        if chunked:
+            shared = CoarseGraph.from_samples(similarity, points, masses)
+            return PreparedAnchors(X, nodes, points, similarity, None, None, parts=parts, shared=shared)  # type: ignore[arg-type]
+        weights = similarity.weigh(points)
+        shared = CoarseGraph.from_rows(weights, masses)
+        graph, known = sample_graph(weights, shared, masses), similarity.remember(points)
+        return PreparedAnchors(X, nodes, points, known, graph, graph, parts=parts, shared=shared)
 
     def effective_anchors(self, n_nodes: int) -> int:
         """How many anchors so many samples get."""
         if self.n_anchors is None:
-            return natural_anchors(n_nodes, self.n_clusters or COUNTING_CLUSTERS)
+            return min(n_nodes, max(MOST_ANCHORS, PER_CLUSTER * (self.n_clusters or COUNTING_CLUSTERS)))
         least = self.n_clusters or 2
         if not least <= self.n_anchors <= n_nodes:
             raise ValueError(
@@ -132,21 +130,11 @@ class AnchorSetting:
         return self.n_neighbors
 
 
-def natural_anchors(n_nodes: int, n_clusters: int) -> int:
-    """Anchors by default: `MOST_ANCHORS`, or `PER_CLUSTER` for each cluster if that is more; at most all samples."""
-    return min(n_nodes, max(MOST_ANCHORS, PER_CLUSTER * n_clusters))
-
-
 def counted_parts(found: Any, points: Any, masses: Any) -> counting.Parts:
-    """The pieces of the anchors' graph, in which each anchor counts the samples it stands for."""
-    return parts_among(found, lambda similarity: CoarseGraph.from_rows(similarity.weigh(points), masses))
-
-
-def parts_among(found: Any, graph_of: Callable[[AnchorSimilarity], CoarseGraph]) -> counting.Parts:
-    """The same, wherever the samples are from which a similarity makes the anchors' graph."""
+    """Pieces of the graph of the anchors, in which each anchor counts the samples it stands for."""
     k = COUNTING * default_n_neighbors(found.shape[0], COUNTING_CLUSTERS)
     similarity = AnchorSimilarity.from_anchors(found, k)
-    shared = graph_of(similarity)
+    shared = CoarseGraph.from_samples(similarity, points, masses)
     per_anchor = float(shared.sizes.sum()) / found.shape[0]
     return counting.split_at_valleys(
         shared.density, shared.sizes, max(FEWEST_SAMPLES, round(similarity.k * per_anchor / 2))
