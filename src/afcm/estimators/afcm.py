@@ -490,7 +490,7 @@ class AFCM(SoftClusterer):
     def _store(self, prepared: PreparedGraph, problem: Any, best: Result[Any]) -> None:
         state = best.state
         fitted = keep_fit(prepared, problem, state)
-        home = None if prepared.to_host else fitted.extension.centers
+        home = None if prepared.to_host else state.centers
         self.embedding_, memberships = arrays.to_device_of(fitted.expand(prepared.samples), home)
         self._fitted = fitted.to_host() if prepared.to_host else fitted
         forget(self, "anchors_", "n_anchors_")
