@@ -100,9 +100,8 @@ def draw_figure(cases: list[Case], models: dict[tuple[str, str], Any], path: Pat
         draw_points(line[0], case.X, plain, f"{case.name}: PlainAFCM")
         draw_points(line[1], case.X, full, f"{case.name}: AFCM")
         wobble = np.random.default_rng(0).normal(scale=0.02 * np.ptp(full.embedding_), size=(len(case.X), 2))
-        draw_points(
-            line[2], project_embedding(full.embedding_) + wobble, full, f"{case.name}: AFCM's embedding (jittered)"
-        )
+        embedded = project_embedding(full.embedding_) + wobble
+        draw_points(line[2], embedded, full, f"{case.name}: AFCM's embedding (jittered)")
     figure.savefig(path, dpi=120)
 
 

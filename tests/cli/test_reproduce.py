@@ -62,7 +62,7 @@ def reproduce(*arguments):
 
 
 def refused(*arguments):
-    """What is said on the error stream when a command ends with exit code 2."""
+    """Run a command that must end with exit code 2; return its error stream."""
     result = reproduce(*arguments)
     assert result.exit_code == 2
     assert result.stdout == ""

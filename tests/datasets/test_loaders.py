@@ -9,8 +9,7 @@ from hypothesis.extra import numpy as arrays
 from sklearn.datasets import load_iris
 
 from afcm.datasets import DatasetCorrupt, DatasetNotFound, downloads, load_dataset
-from afcm.datasets.folders import find_cache_folder
-from afcm.datasets.loaders import scale_to_unit
+from afcm.datasets.loaders import find_cache_folder, scale_to_unit
 from tests.datasets.openml_site import no_network, site
 
 OPENML = "sklearn.datasets._openml.urlopen"

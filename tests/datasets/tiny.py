@@ -12,10 +12,9 @@ from afcm.datasets.records import Archive, DatasetInfo
 TINY = DatasetInfo(
     name="tiny",
     paper_name="Tiny",
-    n_samples=6,
-    n_features=2,
+    shape=(6, 2),
     n_clusters=3,
-    paper_shape=(6, 3),
+    printed_features=3,
     source="https://example.org/tiny",
     license="none",
     archive=Archive(file="tiny.npz", skip_columns=1, extras=("scale", "missing")),

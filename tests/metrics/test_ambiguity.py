@@ -1,4 +1,4 @@
-"""Ambiguity of memberships."""
+"""Ambiguity of samples from their memberships, against values known by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every function of membership matrices accepts and refuses."""
+"""Input that every function of membership matrices accepts or refuses."""
 
 import numpy as np
 import pandas as pd

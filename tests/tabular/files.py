@@ -18,7 +18,6 @@ NAMES = ("sepal length", "sepal width", "petal length", "petal width")
 
 
 def iris() -> pa.Table:
-    """id, four measures, species."""
     data = load_iris()
     columns = {"id": np.arange(1, 151)} | dict(zip(NAMES, data.data.T.copy(), strict=True))
     return pa.table(columns | {"species": [SPECIES[i] for i in data.target]})

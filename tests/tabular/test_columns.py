@@ -1,4 +1,4 @@
-"""Which columns are clustered by, and the matrix they make."""
+"""The choice of the columns to cluster by, and the matrix they make."""
 
 from __future__ import annotations
 

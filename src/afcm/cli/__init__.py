@@ -52,6 +52,6 @@ def afcm(
 
 
 def main() -> Any:
-    """Entry point of ``afcm``."""
+    """Run ``afcm`` with the arguments of the process."""
     with exit_on_sigterm():
         return app()

@@ -1,4 +1,4 @@
-"""The command ``afcm compare``."""
+"""``afcm compare``: fit several methods to one table and show them side by side."""
 
 from __future__ import annotations
 

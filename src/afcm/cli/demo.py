@@ -1,4 +1,4 @@
-"""The command ``afcm demo``."""
+"""``afcm demo``: fit toys and Iris, and write a picture and a report page."""
 
 from __future__ import annotations
 

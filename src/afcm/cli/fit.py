@@ -1,4 +1,4 @@
-"""The command ``afcm fit``."""
+"""``afcm fit``: cluster the rows of a table and write labels, a model file and a report page."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from afcm.cli.progress import show_progress
 from afcm.cli.samples import ColumnOptions, Samples, Source, fit_steps, load_samples
 from afcm.report.verdict import Verdict
 from afcm.tabular import iterate_results, name_result_columns, write_table
+from afcm.tabular.columns import to_matrix
 
 
 def fit(
@@ -105,14 +106,15 @@ class FittedModel:
         save_model(model, path, info=about)
 
     def write_page(self, report: Path, model: Path | None = None, selection: Any = None, fit: Any = None) -> None:
-        """Write the report page."""
+        """Write the report page, with features in the table's units."""
         from afcm.report import Findings, write_report
 
         samples = self.samples
+        features = to_matrix(samples.table, samples.columns)
         findings = Findings.of(
             self.estimator,
             samples.X,
-            features=samples.get_features(),
+            features=features if samples.rows is None else features[samples.rows],
             feature_names=samples.columns,
             ids=samples.get_column(samples.id),
             id_name=samples.id or "row",
@@ -131,8 +133,8 @@ def write_outputs(
 ) -> tuple[dict[str, Any], list[str]]:
     """Write the files that were asked for; return the findings for machines and for people."""
     samples = fitted.samples
-    if report is None:
-        samples.release_values()
+    if report is None:  # X is not needed any more, and the result needs the memory
+        samples.X = samples.X[:0].copy()
     verdict = Verdict.on(fitted.estimator, samples.X, samples.get_column(samples.label))
     found = outcome.describe_fit(verdict, fitted.estimator, samples)
     if model is not None:

@@ -1,4 +1,4 @@
-"""The command ``afcm info``."""
+"""``afcm info``: show what a model file holds."""
 
 from __future__ import annotations
 

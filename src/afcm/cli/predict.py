@@ -1,4 +1,4 @@
-"""The command ``afcm predict``."""
+"""``afcm predict``: label the rows of a table by a model that was fitted before."""
 
 from __future__ import annotations
 

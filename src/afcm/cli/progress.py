@@ -17,17 +17,11 @@ LOOK_BACK = 5
 @contextmanager
 def show_progress(console: Console, stage: str) -> Iterator[Stages]:
     """Show the stage of the work and its time on one line, which is gone at the end."""
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left:"),
-        TimeRemainingColumn(),
-    )
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    left = (TextColumn("left:"), TimeRemainingColumn())
     # Some versions of rich end even a progress bar that is not shown with an empty line.
     seen = console if console.is_terminal else Console(quiet=True)
-    with Progress(*columns, console=seen, transient=True, disable=not console.is_terminal) as progress:
+    with Progress(*columns, *left, console=seen, transient=True, disable=not console.is_terminal) as progress:
         yield Stages(progress, progress.add_task(stage, total=None))
 
 
@@ -41,7 +35,7 @@ class Stages:
         self._progress.reset(self._task, total=None, description=stage)
 
     def advance(self, stage: str, done: int, total: int | None) -> None:
-        """Listen to `afcm._util.progress`."""
+        """Move the bar, as a listener of `afcm._util.progress`."""
         self._progress.update(self._task, description=stage, total=total, completed=done)
 
     def follow_sweeps(self, tol: float, max_iter: int, n_runs: int = 1) -> Callable[[Any], None]:

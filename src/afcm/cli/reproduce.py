@@ -1,4 +1,4 @@
-"""The command ``afcm reproduce``."""
+"""``afcm reproduce``: run the paper's experiments and compare with the printed numbers."""
 
 from __future__ import annotations
 
@@ -71,12 +71,9 @@ def run_with_progress(
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console) as progress:
         bar = progress.add_task(f"{len(store.rows)} rows", total=None)
-        planned = 0.0
 
         def on_plan(cost: float) -> None:
-            nonlocal planned
-            planned += cost
-            progress.update(bar, total=planned)
+            progress.update(bar, total=(progress.tasks[0].total or 0.0) + cost)
 
         def on_row(row: Row, cost: float) -> None:
             progress.update(bar, advance=cost, description=f"{len(store.rows)} rows, {row.dataset} {row.method}")

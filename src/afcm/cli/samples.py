@@ -65,10 +65,6 @@ class Samples:
             raise TableError(f"--label {self.label}: the column has no value; leave the option out")
         return found
 
-    def release_values(self) -> None:
-        """Drop X when it is not needed any more: the result needs the memory."""
-        self.X = np.empty((0, len(self.columns)))
-
     def get_column(self, name: str | None) -> list[Any] | None:
         """Return a column of the table for the rows that are clustered."""
         if name is None:
@@ -80,11 +76,6 @@ class Samples:
     def n_classes(self) -> int:
         """Number of different values of ``label``; 0 without one."""
         return len(set(name_classes(self.get_column(self.label) or [])) - {None})
-
-    def get_features(self) -> NDArray[np.float64]:
-        """Return the samples in the table's units."""
-        values = to_matrix(self.table, self.columns)
-        return values if self.rows is None else values[self.rows]
 
 
 def load_samples(source: Source, named: ColumnOptions, missing: Missing, console: Console) -> Samples:

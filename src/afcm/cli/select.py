@@ -1,4 +1,4 @@
-"""The command ``afcm select``."""
+"""``afcm select``: recommend a number of clusters for a table."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Load a data set by name from an archive in a folder, from scikit-learn, or by a download."""
 
 import os
+import sys
 from pathlib import Path
 from typing import Literal
 
@@ -10,9 +11,10 @@ from afcm._typing import Floats
 from afcm.datasets import downloads
 from afcm.datasets.archives import read_archive
 from afcm.datasets.errors import DatasetNotFound
-from afcm.datasets.folders import FOLDER_VARIABLE, find_cache_folder, list_folders
 from afcm.datasets.records import Dataset, DatasetInfo, Samples, as_samples
 from afcm.datasets.registry import dataset_info
+
+FOLDER_VARIABLE = "AFCM_DATA"
 
 
 def load_dataset(
@@ -91,6 +93,20 @@ def _load_iris(info: DatasetInfo) -> Samples:
 
     X, y = load_iris(return_X_y=True)
     return as_samples(X, y, np.empty((0, 2)), info)
+
+
+def find_cache_folder() -> Path:
+    """Return the folder for downloads, where the platform keeps such things: ``~/.cache/afcm`` on Linux."""
+    roots = {"darwin": "~/Library/Caches", "win32": os.environ.get("LOCALAPPDATA") or "~/AppData/Local"}
+    root = roots.get(sys.platform, os.environ.get("XDG_CACHE_HOME") or "~/.cache")
+    return Path(root).expanduser() / "afcm"
+
+
+def list_folders(folder: str | os.PathLike[str] | None) -> dict[str, Path]:
+    """Return the folders to look in, in their order, each under the setting it came from."""
+    variable = os.environ.get(FOLDER_VARIABLE) or None
+    settings = {"folder": folder, FOLDER_VARIABLE: variable, "cache": find_cache_folder()}
+    return {setting: Path(value).expanduser() for setting, value in settings.items() if value is not None}
 
 
 def _read_or_download(

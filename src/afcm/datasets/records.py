@@ -43,10 +43,10 @@ class DatasetInfo:
         The name `load_dataset` knows it by.
     paper_name : str
         The name in the paper's tables.
-    n_samples, n_features, n_clusters : int
-        Size of what `load_dataset` returns.
-    paper_shape : tuple of int
-        Samples and dimensions in the paper's table; it differs from `shape` where `notes` say why.
+    shape : tuple of int
+        Samples and features of the ``X`` that `load_dataset` returns.
+    n_clusters : int
+        Number of classes.
     source : str
         Address of the data.
     license : str
@@ -59,25 +59,34 @@ class DatasetInfo:
         The file to bring; None for a set that comes with scikit-learn.
     openml : tuple (name, version) or None
         Data set of openml.org to download it from.
+    printed_features : int or None
+        Dimensions in the paper's table if they are others; then `notes` say why.
     """
 
     name: str
     paper_name: str
-    n_samples: int
-    n_features: int
+    shape: tuple[int, int]
     n_clusters: int
-    paper_shape: tuple[int, int]
     source: str
     license: str
     notes: str = ""
     aliases: tuple[str, ...] = ()
     archive: Archive | None = None
     openml: tuple[str, int] | None = None
+    printed_features: int | None = None
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """Samples and features of the ``X`` that is returned."""
-        return self.n_samples, self.n_features
+    def n_samples(self) -> int:
+        return self.shape[0]
+
+    @property
+    def n_features(self) -> int:
+        return self.shape[1]
+
+    @property
+    def paper_shape(self) -> tuple[int, int]:
+        """Samples and dimensions in the paper's table."""
+        return self.n_samples, self.printed_features or self.n_features
 
     @property
     def downloaded_copy(self) -> Archive | None:

@@ -95,7 +95,8 @@ def make_rings(
     ((900, 2), np.float64(9.0))
     """
     sizes = _share_samples(n_samples, len(RING_RADII))
-    rings = [_make_ring(size, radius) for size, radius in zip(sizes, RING_RADII, strict=True)]
+    angles = [np.linspace(0, 2 * np.pi, size, endpoint=False) for size in sizes]
+    rings = [_from_polar(np.full_like(angle, radius), angle) for angle, radius in zip(angles, RING_RADII, strict=True)]
     return _label_points(rings, noise, shuffle, random_state)
 
 
@@ -104,10 +105,6 @@ def _make_spiral(size: int, rotation: float) -> Floats:
     end = SPIRAL_START + 2 * SPIRAL_TURNS
     radius = np.sqrt(np.linspace(SPIRAL_START**2, end**2, size))
     return _from_polar(radius, np.pi * radius + rotation)
-
-
-def _make_ring(size: int, radius: float) -> Floats:
-    return _from_polar(np.full(size, radius), np.linspace(0, 2 * np.pi, size, endpoint=False))
 
 
 def _from_polar(radius: Floats, angle: Floats) -> Floats:

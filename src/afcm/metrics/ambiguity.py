@@ -1,4 +1,4 @@
-"""How sure a soft clustering is of each sample."""
+"""Ambiguity of samples: the doubt of a soft clustering about each of them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ BLOCK_ROWS = 1 << 16
 
 
 def ambiguity(memberships: Any) -> NDArray[np.floating[Any]]:
-    """1 minus the lead of the largest membership over the second: 0 for a certain sample, 1 for a tie."""
+    """Return 1 minus the lead of the largest membership over the second: 0 for a certain sample, 1 for a tie."""
     memberships = np.asarray(memberships)
     doubts = np.zeros(memberships.shape[0], dtype=memberships.dtype)
     if memberships.shape[1] > 1:
@@ -25,12 +25,12 @@ def ambiguity(memberships: Any) -> NDArray[np.floating[Any]]:
 
 
 def is_ambiguous(doubts: Any) -> Any:
-    """Which samples deserve a look, from their ambiguity."""
+    """Tell which samples deserve a look, from their ambiguity."""
     return doubts >= AMBIGUOUS
 
 
 def honest_memberships(model: Any, X: Any = None) -> Any:
-    """The memberships of a fitted model that tell doubt best: calibrated where it has them, else its own.
+    """Return the memberships of a fitted model that tell doubt best: calibrated if it has them, else its own.
 
     Parameters
     ----------

@@ -145,13 +145,11 @@ def _scale_memberships(memberships: Floats) -> Floats:
 
 
 def _level(U: Floats) -> float:
-    """⟨UUᵀ, J⟩."""
-    return float(len(U) * np.sum(U.mean(axis=0) ** 2))
+    return float(len(U) * np.sum(U.mean(axis=0) ** 2))  # ⟨UUᵀ, J⟩
 
 
 def _spread(U: Floats) -> float:
-    """⟨UUᵀ, I − J⟩."""
-    return float(np.sum((U - U.mean(axis=0)) ** 2))
+    return float(np.sum((U - U.mean(axis=0)) ** 2))  # ⟨UUᵀ, I − J⟩
 
 
 def _product(U: Floats, V: Floats) -> float:

@@ -21,7 +21,7 @@ MISSING = ["", "#N/A", "N/A", "n/a", "NA", "<NA>", "NaN", "nan", "-NaN", "-nan",
 
 @dataclass(frozen=True)
 class Layout:
-    """How a text file is written. None: the default of the format, or as the first line shows."""
+    """The layout of a text file. None: the default of the format, or as the first line shows."""
 
     delimiter: str | None = None
     encoding: str = "utf-8"
