@@ -23,7 +23,7 @@ from afcm.storage.errors import FormatError
 
 HEADER_BYTES = 4096  # room for an .npy header or a zip entry
 ITEM_BYTES = 8  # no array needs more than a float64 per value
-# What a damaged zip file leads to, besides what is wrong with arrays.
+# Errors of damaged zip files, besides those about the arrays in them.
 UNREADABLE = (ValueError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
 
 Shape = tuple[int | None, ...]  # None: any length
