@@ -176,9 +176,9 @@ def test_empty_rows_of_similarities_are_filled():
 @given(affinities())
 def test_agreed_weights_are_their_formula(case):
     _, rng = case
-    neighbor_matrix = rng.random((9, 9)) * (rng.random((9, 9)) < 0.5)
-    found = symmetrize_by_agreement(sp.csr_array(neighbor_matrix)).toarray()
-    np.testing.assert_allclose(found, ((np.sqrt(neighbor_matrix) + np.sqrt(neighbor_matrix.T)) / 2) ** 2, rtol=1e-12)
+    weights = rng.random((9, 9)) * (rng.random((9, 9)) < 0.5)
+    found = symmetrize_by_agreement(sp.csr_array(weights)).toarray()
+    np.testing.assert_allclose(found, ((np.sqrt(weights) + np.sqrt(weights.T)) / 2) ** 2, rtol=1e-12)
     np.testing.assert_array_equal(found, found.T)
 
 

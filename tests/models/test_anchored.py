@@ -16,7 +16,7 @@ from afcm.fitting.loop import run
 from afcm.graph import eigenvectors
 from afcm.graph.affinity import normalize_graph, normalized_cut
 from afcm.graph.anchors import embedding
-from afcm.graph.anchors.affinity import CoarseGraph, FactoredAffinity, gram, sample_graph, select_masses
+from afcm.graph.anchors.affinity import CoarseGraph, gram, sample_graph, select_masses
 from afcm.graph.similarity import PlacedSamples
 from afcm.linalg import eigensolver
 from afcm.linalg.products import row_block
@@ -68,7 +68,7 @@ def blobs_case(n=400, m=60, k=5, seed=0):
 @given(cases())
 def test_the_operator_equals_its_dense_formula_and_all_degrees_are_one(case):
     weights, _, masses, rng = case
-    affinity = FactoredAffinity.from_rows(weights, CoarseGraph.from_rows(weights, masses), masses)
+    affinity = sample_graph(weights, CoarseGraph.from_rows(weights, masses), masses).affinity
     dense = dense_affinity(weights, masses)
     np.testing.assert_allclose(affinity.toarray(), dense, atol=1e-12)
     roots = np.ones(len(dense)) if masses is None else np.sqrt(masses)
@@ -228,7 +228,7 @@ def test_new_samples_get_the_row_that_fitted_ones_have():
     problem = AnchoredProblem.of(weights, None, 4e5)
     memberships = rng.dirichlet(np.ones(3), size=400)
     state = run(problem, problem.from_memberships(memberships), max_iter=200, tol=1e-9).state
-    affinity = FactoredAffinity(weights, problem.anchors.sizes)
+    affinity = sample_graph(weights, problem.anchors, None).affinity
     extension = extend_anchors(problem, state, affinity)
     unknown = extension.embed(PlacedSamples(weights, np.full(400, -1)))
     mean = weights @ affinity.means(state.memberships)

@@ -71,21 +71,18 @@ def split_at_valleys(weights: Any, masses: Floats | None, least: int) -> Parts:
     counted = scale_by_masses(weights, mass)
     unit = float(counted.sum() / mass.sum())
     labels = np.full(mass.size, -1)
-    between: list[Valley] = []
-    within: list[Valley] = []
     todo = _components(counted, np.arange(mass.size), mass, least)
-    between += [Valley(math.inf, 0.0, (float(mass[part].sum()), 0.0)) for part in todo[1:]]
-    n_done = 0
+    between = [Valley(math.inf, 0.0, (float(mass[part].sum()), 0.0)) for part in todo[1:]]
+    within: list[Valley] = []
     while todo:
         nodes = todo.pop()
         pieces, valley = _split(counted, nodes, mass, least, unit)
-        if valley is not None:
-            (between if valley.is_deep else within).append(valley)
         if valley is not None and valley.is_deep:
+            between.append(valley)
             todo += [part for piece in pieces for part in _components(counted, piece, mass, least)]
-        else:
-            labels[nodes] = n_done
-            n_done += 1
+            continue
+        within += [] if valley is None else [valley]
+        labels[nodes] = labels.max() + 1
     return Parts(labels, tuple(between), tuple(within))
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from array_api_compat import array_namespace
 
 from afcm.graph.affinity import Graph
+from afcm.linalg.ratios import ratio
 
 # The walk returns to its start with this probability after each step, so it is about ten steps long. Of .5, .2, .1 and
 # .05 this gives the lowest calibration error without making clear clusters look doubtful (docs/label-free.md).
@@ -25,12 +26,9 @@ def diffuse(graph: Graph, memberships: Any, restart: float = RESTART) -> Any:
 
     A node without neighbors keeps its row.
     """
-    xp = array_namespace(memberships)
-    scale = xp.sqrt(graph.volumes)[:, None]
-    alone = scale <= 0
-    safe = xp.where(alone, xp.ones_like(scale), scale)
+    scale = array_namespace(memberships).sqrt(graph.volumes)[:, None]
     spread = memberships
     for _ in range(math.ceil(math.log(TOLERANCE) / math.log1p(-restart))):
-        walked = (graph.operator @ (spread * scale)) / safe  # P = (MD)^{-1/2} S (MD)^{1/2}
-        spread = restart * memberships + (1 - restart) * xp.where(alone, memberships, walked)
+        walked = ratio(graph.operator @ (spread * scale), scale, memberships)  # P = (MD)^{-1/2} S (MD)^{1/2}
+        spread = restart * memberships + (1 - restart) * walked
     return spread

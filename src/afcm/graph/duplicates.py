@@ -47,13 +47,9 @@ def merge_duplicates(points: Any, sample_weight: Floats | None = None, *, merge:
 
 def _first_of_equals(points: Any) -> tuple[Integers, Integers]:
     """The first of each group of equal rows, in the order of their contents, and the group of each row."""
-    if sp.issparse(points):
-        points = _rows_as_objects(points)
-        _, first, inverse = np.unique(points, return_index=True, return_inverse=True)
-        return first, inverse
-    keys = row_keys(points)
+    keys = _rows_as_objects(points) if sp.issparse(points) else row_keys(points)
     _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
-    if np.array_equal(points[first[inverse]], points):  # no two different rows share a key
+    if sp.issparse(points) or np.array_equal(points[first[inverse]], points):  # no two different rows share a key
         return first, inverse
     _, first, inverse = np.unique(points + 0.0, axis=0, return_index=True, return_inverse=True)
     return first, inverse.ravel()

@@ -94,10 +94,6 @@ class FactoredAffinity:
     anchor_components: Integers  # the connected component of each anchor, from 0; −1 for an anchor of no sample
     masses: Floats | None = None
 
-    @classmethod
-    def from_rows(cls, weights: Any, coarse: CoarseGraph, masses: Floats | None) -> Self:
-        return cls(weights, coarse.sizes, coarse.graph.components[1], masses)
-
     @property
     def shape(self) -> tuple[int, int]:
         return self.weights.shape[0], self.weights.shape[0]
@@ -136,7 +132,8 @@ class FactoredAffinity:
 
 def sample_graph(weights: Any, coarse: CoarseGraph, masses: Floats | None) -> Graph:
     """The graph of the samples, from the rows of Q and the graph of their anchors; its degrees are 1."""
-    return Graph(FactoredAffinity.from_rows(weights, coarse, masses), np.ones(weights.shape[0]), masses)
+    affinity = FactoredAffinity(weights, coarse.sizes, coarse.graph.components[1], masses)
+    return Graph(affinity, np.ones(weights.shape[0]), masses)
 
 
 def gram(weights: Any, masses: Floats | None) -> Any:

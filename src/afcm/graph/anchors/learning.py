@@ -79,21 +79,19 @@ METHODS: dict[str, Callable[[Floats, int, np.random.RandomState], Floats]] = {
 }
 
 
-def refined_anchors(points: Floats, n_anchors: int, random: np.random.RandomState) -> Floats:
-    """Some rounds of k-means from the anchors of BKHK, whose balance puts too few where samples are sparse."""
+def learn_anchors(points: Any, n_anchors: int, random: np.random.RandomState) -> Floats:
+    """Some rounds of k-means from the anchors of BKHK, whose balance puts too few where samples are sparse.
+
+    At most `LEARNED_FROM` samples are used for each anchor; those in Dask's chunks are drawn where they are. If no more
+    samples than anchors are given, they are the anchors.
+    """
+    if points.shape[0] > LEARNED_FROM * n_anchors:
+        points = take_rows(points, draw_rows(points.shape[0], LEARNED_FROM * n_anchors, random))
+    points = np.array(to_host(points), dtype=np.float64)
+    if n_anchors >= points.shape[0]:
+        return points
     begin = bkhk_anchors(points, n_anchors, random)
     model = KMeans(n_anchors, init=begin, n_init=1, max_iter=REFINING_STEPS, random_state=random)
     with warnings.catch_warnings():  # two anchors that coincide are no news here
         warnings.simplefilter("ignore", ConvergenceWarning)
         return np.asarray(model.fit(points).cluster_centers_)
-
-
-def learn_anchors(points: Any, n_anchors: int, random: np.random.RandomState) -> Floats:
-    """Anchors of many samples, learned from at most `LEARNED_FROM` for each; as many anchors as samples are the samples.
-
-    Samples in Dask's chunks are drawn where they are.
-    """
-    if points.shape[0] > LEARNED_FROM * n_anchors:
-        points = take_rows(points, draw_rows(points.shape[0], LEARNED_FROM * n_anchors, random))
-    points = np.array(to_host(points), dtype=np.float64)
-    return points if n_anchors >= points.shape[0] else refined_anchors(points, n_anchors, random)

@@ -30,7 +30,11 @@ def find_nearest_anchors(frame: exact.Frame, anchors: Floats, k: int, points: Fl
     does not know that all samples have the same few candidates.
     """
     count = min(k + SPARE, anchors.shape[0])
-    found, beyond = (_by_loops if fast else _by_products)(frame, anchors, k, points, count)
+    if fast:
+        found, beyond = _search_by_loops(frame, anchors, k, points, count)
+    else:
+        candidates, beyond = exact.search(frame, points, None, count)
+        found = measured(anchors, points, candidates, k)
     farthest = found.squared[:, -1]
     doubtful = np.flatnonzero(farthest - beyond > CARELESSNESS * farthest)
     if doubtful.size and count < anchors.shape[0]:  # an outlier far from everything, say
@@ -39,12 +43,9 @@ def find_nearest_anchors(frame: exact.Frame, anchors: Floats, k: int, points: Fl
     return found
 
 
-def _by_products(frame: exact.Frame, anchors: Floats, k: int, points: Floats, count: int) -> tuple[Neighbors, Floats]:
-    candidates, beyond = exact.search(frame, points, None, count)
-    return measured(anchors, points, candidates, k), beyond
-
-
-def _by_loops(frame: exact.Frame, anchors: Floats, k: int, points: Floats, count: int) -> tuple[Neighbors, Floats]:
+def _search_by_loops(
+    frame: exact.Frame, anchors: Floats, k: int, points: Floats, count: int
+) -> tuple[Neighbors, Floats]:
     from afcm.compiled import anchors as anchor_loops
 
     n_rows, rows = points.shape[0], frame.rows(points)
