@@ -21,19 +21,19 @@ KERNEL = "adaptive"
 WARM = 50_000
 
 
-def problem(n_samples: int) -> tuple[Any, Any]:
-    """Ten blobs, well apart."""
+def make_problem(n_samples: int) -> tuple[Any, Any]:
+    """Make ten blobs, well apart."""
     from sklearn.datasets import make_blobs
 
     return make_blobs(n_samples, N_FEATURES, centers=N_CLUSTERS, cluster_std=2.0, random_state=0)
 
 
-def by_anchors(X: Any, y: Any) -> dict[str, Any]:
-    """A fit in its parts."""
+def fit_anchors(X: Any, y: Any) -> dict[str, Any]:
+    """Fit on an anchor graph, part by part."""
     from afcm import AFCM
 
     model = AFCM(N_CLUSTERS, graph="anchors", kernel=KERNEL, random_state=0)
-    model.fit(problem(WARM)[0])  # loads and compiles what is used
+    model.fit(make_problem(WARM)[0])  # loads and compiles what is used
     stages, began = Stages(), time.perf_counter()
     with stages.listening():
         prepared = model.prepare(X)
@@ -45,7 +45,7 @@ def by_anchors(X: Any, y: Any) -> dict[str, Any]:
 
 
 class Stages:
-    """When each stage of a fit began."""
+    """Records when each stage of a fit began."""
 
     def __init__(self) -> None:
         self.begun: dict[str, float] = {}
@@ -59,12 +59,12 @@ class Stages:
         return self.begun[name]
 
 
-def by_neighbors(X: Any, y: Any) -> dict[str, Any]:
-    """The neighbour graph with the same kernel."""
+def fit_neighbors(X: Any, y: Any) -> dict[str, Any]:
+    """Fit on the neighbor graph with the same kernel."""
     from afcm import AFCM
 
     model = AFCM(N_CLUSTERS, n_neighbors=N_NEIGHBORS, kernel=KERNEL, random_state=0)
-    model.fit(problem(WARM)[0])
+    model.fit(make_problem(WARM)[0])
     began = time.perf_counter()
     model.fit(X)
     return {"seconds": time.perf_counter() - began, "ARI": agreement(y, model), "sweeps": model.n_iter_}
@@ -76,7 +76,7 @@ def agreement(y: Any, model: Any) -> float:
     return float(adjusted_rand(y, model.labels_))
 
 
-def row(n_samples: int, measured: Measured) -> str:
+def format_row(n_samples: int, measured: Measured) -> str:
     found = measured.value
     times = found["learn"], found["graph"] - found["learn"], found["seconds"] - found["graph"]
     parts = "".join(f"{seconds:9.2f}" for seconds in times)
@@ -89,15 +89,15 @@ def main(sizes: tuple[int, ...] = SIZES, neighbors: bool = True) -> None:
     print(f"{'n':>9}{'m':>7}{'anchors':>9}{'rows':>9}{'fit':>9}{'all':>9}{'sweeps':>8}{'ARI':>8}{'MB':>9}", flush=True)
     seconds = []
     for n_samples in sizes:
-        measured = measure(by_anchors, *problem(n_samples))
+        measured = measure(fit_anchors, *make_problem(n_samples))
         seconds.append(measured.value["seconds"])
-        print(row(n_samples, measured), flush=True)
+        print(format_row(n_samples, measured), flush=True)
     if len(sizes) > 1:
         logs = np.log(sizes), np.log(seconds)
         last = (logs[1][-1] - logs[1][-2]) / (logs[0][-1] - logs[0][-2])
         print(f"time grows as n^{np.polyfit(*logs, 1)[0]:.2f}, between the last two as n^{last:.2f}")
     if neighbors:
-        other = measure(by_neighbors, *problem(sizes[-1]))
+        other = measure(fit_neighbors, *make_problem(sizes[-1]))
         found, took = other.value, other.value["seconds"]
         print(
             f"neighbour graph, k = {N_NEIGHBORS}, n = {sizes[-1]:,}: {took:.1f} s, {other.megabytes:.0f} MB, "

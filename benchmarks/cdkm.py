@@ -12,8 +12,8 @@ SETTINGS = [(2_000, 16, 10), (10_000, 16, 10), (10_000, 64, 20), (100_000, 16, 1
 REPEATS = 7
 
 
-def timed(models, points):
-    """The fastest of a few fits of each, in turns, so that a busy spell hits both."""
+def time_fits(models, points):
+    """Seconds of the fastest of a few fits of each, in turns, so that a busy spell hits both."""
     seconds = [[] for _ in models]
     for _ in range(REPEATS):
         for model, times in zip(models, seconds, strict=True):
@@ -23,12 +23,12 @@ def timed(models, points):
     return map(min, seconds)
 
 
-def row(n_samples, n_features, n_clusters, seed=0):
+def compare(n_samples, n_features, n_clusters, seed=0):
     points, _ = make_blobs(n_samples, n_features, centers=n_clusters, cluster_std=8.0, random_state=seed)
     start = kmeans_plusplus(points, n_clusters, random_state=seed)[0]
     lloyd = KMeans(n_clusters, init=start, n_init=1, tol=0, max_iter=1000)
     ours = CDKM(n_clusters, init=start)
-    lloyd_seconds, seconds = timed([lloyd, ours], points)
+    lloyd_seconds, seconds = time_fits([lloyd, ours], points)
     relative = ours.objective_ / lloyd.inertia_ - 1
     return (
         f"{n_samples:>8} {n_features:>4} {n_clusters:>4} {lloyd_seconds:>9.3f} {lloyd.n_iter_:>6} "
@@ -43,7 +43,7 @@ def main():
     print(f"CDKM in {compiled}; objective relative to KMeans, below 0 is better")
     print("       n    d    c  KMeans s sweeps    CDKM s sweeps  ratio  objective")
     for setting in SETTINGS:
-        print(row(*setting))
+        print(compare(*setting))
 
 
 if __name__ == "__main__":

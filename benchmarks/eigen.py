@@ -19,12 +19,12 @@ from benchmarks.measuring import best_of
 SIZES, N_CLUSTERS, SWEEPS = (1000, 2000, 4000), 10, 3
 
 
-def fast(built, memberships, weight):
+def run_fast(built, memberships, weight):
     problem = EmbeddedProblem(built.affinity, None, weight, eigenvectors.search_block(built, N_CLUSTERS))
     return run(problem, problem.with_memberships(memberships), max_iter=SWEEPS, tol=0.0).history["objective"]
 
 
-def dense(built, memberships, weight):
+def run_dense(built, memberships, weight):
     cap = EmbeddedProblem(built.affinity, None, weight, None).largest_precision(N_CLUSTERS)
     return dense_paper_run(built.affinity.toarray(), memberships, weight, cap, SWEEPS)
 
@@ -36,27 +36,27 @@ def main() -> None:
         points, _ = make_blobs(n, 16, centers=N_CLUSTERS, cluster_std=4.0, random_state=0)
         built = neighbor_graph(find_neighbors(points, 11), 10, kernel="local")
         memberships = starts.draw_memberships(n, N_CLUSTERS, np.random.RandomState(0))
-        slow, quick = (best_of(r, way, built, memberships, 10.0 * n) for r, way in ((1, dense), (3, fast)))
+        slow, quick = (best_of(r, way, built, memberships, 10.0 * n) for r, way in ((1, run_dense), (3, run_fast)))
         difference = np.max(np.abs(slow.value - quick.value) / np.abs(slow.value))
         print(
             f"{n:>8} {slow.seconds / SWEEPS:>9.3f} {quick.seconds / SWEEPS:>9.4f} {slow.seconds / quick.seconds:>7.0f}"
             f"   {difference:.1e}",
             flush=True,
         )
-    many_clusters()
+    compare_many_clusters()
 
 
-def many_clusters(n=1600, n_clusters=64, sweeps=12):
-    """Sweeps that all end in the dense solver, with and without learning the graph's own eigenvectors."""
+def compare_many_clusters(n=1600, n_clusters=64, sweeps=12):
+    """Time sweeps that all end in the dense solver, with and without learning the graph's own eigenvectors."""
     points, _ = make_blobs(n, 16, centers=n_clusters, cluster_std=4.0, random_state=0)
     built = neighbor_graph(find_neighbors(points, 11), 10, kernel="local")
     memberships = starts.draw_memberships(n, n_clusters, np.random.RandomState(0))
-    plain, learning = (best_of(1, dense_sweeps, built, memberships, sweeps, learn) for learn in (False, True))
+    plain, learning = (best_of(1, run_dense_sweeps, built, memberships, sweeps, learn) for learn in (False, True))
     seconds = f"dense solves {plain.seconds:.2f} s, learning {learning.seconds:.2f} s"
     print(f"{sweeps} sweeps, n = {n}, c = {n_clusters}: {seconds}")
 
 
-def dense_sweeps(built, memberships, sweeps, learn):
+def run_dense_sweeps(built, memberships, sweeps, learn):
     solver = LearningSolver() if learn else DenseSolver()
     problem = EmbeddedProblem(built.affinity, None, 10.0 * built.degrees.size, None, solver)
     return run(problem, problem.with_memberships(memberships), max_iter=sweeps, tol=0.0).history["objective"]

@@ -39,7 +39,7 @@ else:
 """
 
 
-def problem(n_samples: int) -> tuple[np.ndarray, np.ndarray]:
+def make_problem(n_samples: int) -> tuple[np.ndarray, np.ndarray]:
     """Ten overlapping Gaussians, and the random memberships that fuzzy-c-means draws for ``random_state=0``."""
     rng = np.random.default_rng(1)
     centers = 2 * rng.standard_normal((N_CLUSTERS, N_FEATURES))
@@ -48,7 +48,7 @@ def problem(n_samples: int) -> tuple[np.ndarray, np.ndarray]:
     return X, U / U.sum(axis=1, keepdims=True)
 
 
-def ours(X: np.ndarray, U: np.ndarray, sweeps: int) -> object:
+def fit_ours(X: np.ndarray, U: np.ndarray, sweeps: int) -> object:
     from afcm import FCM
 
     with warnings.catch_warnings():  # so many sweeps and no more is what we ask for
@@ -56,16 +56,16 @@ def ours(X: np.ndarray, U: np.ndarray, sweeps: int) -> object:
         return FCM(N_CLUSTERS, init=U, tol=0.0, max_iter=sweeps - 1).fit(X)  # the start is a sweep
 
 
-def scikit_fuzzy(X: np.ndarray, U: np.ndarray, sweeps: int) -> object:
+def fit_scikit_fuzzy(X: np.ndarray, U: np.ndarray, sweeps: int) -> object:
     from skfuzzy.cluster import cmeans
 
     return cmeans(X.T, N_CLUSTERS, 2.0, error=0.0, maxiter=sweeps, init=U.T)
 
 
-def here(fit: Callable[[], object]) -> Callable[[str], float]:
-    """Seconds, or peak bytes under tracemalloc, of a fit in this process."""
+def measure_here(fit: Callable[[], object]) -> Callable[[str], float]:
+    """Make a function that measures seconds, or peak bytes under tracemalloc, of a fit in this process."""
 
-    def measured(what: str) -> float:
+    def measure(what: str) -> float:
         if what == "bytes":
             tracemalloc.start()
         begin = time.perf_counter()
@@ -77,21 +77,23 @@ def here(fit: Callable[[], object]) -> Callable[[str], float]:
         tracemalloc.stop()
         return peak
 
-    return measured
+    return measure
 
 
-def elsewhere(file: Path) -> Callable[[str], float]:
-    """The same of fuzzy-c-means, in its own environment."""
+def measure_apart(file: Path) -> Callable[[str], float]:
+    """Make a function that measures fuzzy-c-means in its own environment."""
 
-    def measured(what: str) -> float:
+    def measure(what: str) -> float:
         command = [os.environ[PEER], "-c", PEER_SCRIPT, str(file), what]
         return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
-    return measured
+    return measure
 
 
-def table(X: np.ndarray, sweeps: int, n_rounds: int, methods: dict[str, Callable[[str], float]]) -> Iterator[str]:
-    """Best of several rounds; in each round all methods take their turn, so that a busy machine is so for all."""
+def compare_methods(
+    X: np.ndarray, sweeps: int, n_rounds: int, methods: dict[str, Callable[[str], float]]
+) -> Iterator[str]:
+    """Take the best of several rounds; in each all methods take their turn, so that a busy machine is so for all."""
     rounds = [{name: method("seconds") for name, method in methods.items()} for _ in range(n_rounds)]
     seconds = {name: min(row[name] for row in rounds) for name in methods}
     peaks = {name: method("bytes") for name, method in methods.items()}
@@ -103,16 +105,19 @@ def table(X: np.ndarray, sweeps: int, n_rounds: int, methods: dict[str, Callable
 
 
 def compare(n_samples: int, sweeps: int, n_rounds: int) -> None:
-    X, U = problem(n_samples)
-    methods = {"afcm.FCM": here(lambda: ours(X, U, sweeps)), "scikit-fuzzy": here(lambda: scikit_fuzzy(X, U, sweeps))}
+    X, U = make_problem(n_samples)
+    methods = {
+        "afcm.FCM": measure_here(lambda: fit_ours(X, U, sweeps)),
+        "scikit-fuzzy": measure_here(lambda: fit_scikit_fuzzy(X, U, sweeps)),
+    }
     with tempfile.TemporaryDirectory() as folder:
         if os.environ.get(PEER):
             file = Path(folder) / "problem.npz"
             np.savez(file, X=X, n_clusters=N_CLUSTERS, sweeps=sweeps)
-            methods["fuzzy-c-means"] = elsewhere(file)
+            methods["fuzzy-c-means"] = measure_apart(file)
         else:
             print(f"fuzzy-c-means skipped: {PEER} is not set")
-        for line in table(X, sweeps, n_rounds, methods):
+        for line in compare_methods(X, sweeps, n_rounds, methods):
             print(line, flush=True)
 
 

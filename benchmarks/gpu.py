@@ -34,17 +34,17 @@ def main() -> None:
     if not torch.cuda.is_available():
         return print("skipped: there is no CUDA device")
     print(torch.cuda.get_device_name(), f"PyTorch {torch.__version__}", flush=True)
-    bandwidth, rates = measured_rates()
-    AFCM(3, n_neighbors=10, kernel="local", random_state=0).fit(blobs(20_000, 3, 12.0)[0])  # compiles the kernels
+    bandwidth, rates = measure_rates()
+    AFCM(3, n_neighbors=10, kernel="local", random_state=0).fit(make_blobs(20_000, 3, 12.0)[0])  # compiles the kernels
     for n in (100_000, 1_000_000):
         for name, spread in SPREADS.items():
-            graph_fit(n, name, spread)
-    plain_sweeps(bandwidth, rates)
-    against_host()
+            compare_graph_fit(n, name, spread)
+    time_plain_sweeps(bandwidth, rates)
+    compare_with_host()
     return None
 
 
-def blobs(n, n_clusters, spread, n_columns=N_COLUMNS):
+def make_blobs(n, n_clusters, spread, n_columns=N_COLUMNS):
     """Float32 clusters on the device, and their labels."""
     import torch
 
@@ -55,8 +55,8 @@ def blobs(n, n_clusters, spread, n_columns=N_COLUMNS):
     return centers[labels] + spread * noise, labels
 
 
-def seconds(work, *arguments, repeats=1):
-    """The shortest time of some calls, and the last value."""
+def time_call(work, *arguments, repeats=1):
+    """Seconds of the fastest of some calls, and the last value."""
     import torch
 
     best = np.inf
@@ -69,61 +69,61 @@ def seconds(work, *arguments, repeats=1):
     return best, value
 
 
-def measured_rates():
-    """Bytes a second that a copy moves, and operations a second of matrix products."""
+def measure_rates():
+    """Measure bytes a second of a copy, and operations a second of matrix products."""
     import torch
 
     source = torch.rand(1 << 30, device="cuda")
     target = torch.empty_like(source)
-    copying, _ = seconds(target.copy_, source, repeats=5)
+    copying, _ = time_call(target.copy_, source, repeats=5)
     bandwidth, rates = 8 * source.numel() / copying, {}
     for name, dtype, tensor_cores in (("float32", torch.float32, False), ("TF32", torch.float32, True)):
         torch.backends.cuda.matmul.allow_tf32 = tensor_cores
         block = torch.rand((8192, 8192), device="cuda", dtype=dtype)
-        rates[name] = 2 * 8192**3 / seconds(torch.matmul, block, block, repeats=5)[0]
+        rates[name] = 2 * 8192**3 / time_call(torch.matmul, block, block, repeats=5)[0]
     torch.backends.cuda.matmul.allow_tf32 = False
     shown = ", ".join(f"{name} {rate / 1e12:.0f} Tflop/s" for name, rate in rates.items())
     print(f"copy {bandwidth / 1e12:.2f} TB/s; products: {shown}", flush=True)
     return bandwidth, rates
 
 
-def graph_fit(n, name, spread):
-    """AFCM end to end, then its parts one by one."""
-    X, labels = blobs(n, N_CLUSTERS, spread)
+def compare_graph_fit(n, name, spread):
+    """Time AFCM end to end, then its parts one by one."""
+    X, labels = make_blobs(n, N_CLUSTERS, spread)
     model = AFCM(N_CLUSTERS, n_neighbors=N_NEIGHBORS, kernel="local", random_state=0)
-    whole, _ = seconds(fitted, model, X, repeats=2)
-    searching, found = seconds(find_neighbors, X, N_NEIGHBORS + 1, repeats=2)
-    weighing, _ = seconds(built, found, repeats=2)
+    whole, _ = time_call(fit_quietly, model, X, repeats=2)
+    searching, found = time_call(find_neighbors, X, N_NEIGHBORS + 1, repeats=2)
+    weighing, _ = time_call(build_graph, found, repeats=2)
     prepared = model.prepare(X)
-    solving, _ = seconds(starts.start_prepared, prepared, N_CLUSTERS, np.random.RandomState(0))
+    solving, _ = time_call(starts.start_prepared, prepared, N_CLUSTERS, np.random.RandomState(0))
     ari = adjusted_rand_score(labels.cpu(), model.labels_.cpu())
     sweeping = whole - searching - weighing - solving
-    default, _ = seconds(fitted, AFCM(N_CLUSTERS, random_state=0), X)
-    moving, _ = seconds(
-        fitted, AFCM(N_CLUSTERS, n_neighbors=N_NEIGHBORS, kernel="local", device="cuda"), X.cpu().numpy()
+    default, _ = time_call(fit_quietly, AFCM(N_CLUSTERS, random_state=0), X)
+    moving, _ = time_call(
+        fit_quietly, AFCM(N_CLUSTERS, n_neighbors=N_NEIGHBORS, kernel="local", device="cuda"), X.cpu().numpy()
     )
     print(
         f"AFCM n = {n:,} {name}: {whole:.2f} s (neighbours {searching:.2f}, graph {weighing:.2f}, spectral "
         f"{solving:.2f}, sweeps and the rest {sweeping:.2f}; {model.n_iter_} sweeps), recall "
-        f"{recall(X, found.indices):.6f}, ARI {ari:.4f}; from NumPy and back {moving:.2f} s; default graph "
+        f"{measure_recall(X, found.indices):.6f}, ARI {ari:.4f}; from NumPy and back {moving:.2f} s; default graph "
         f"{default:.2f} s",
         flush=True,
     )
 
 
-def fitted(model, X):
+def fit_quietly(model, X):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return model.fit(X)
 
 
-def built(found):
+def build_graph(found):
     made = neighbor_graph(found, N_NEIGHBORS, kernel="local")
     return made.components
 
 
-def recall(X, indices):
-    """Share of the true neighbours that were found, on some rows."""
+def measure_recall(X, indices):
+    """Share of the true neighbors that were found, on some rows."""
     import torch
 
     asked = torch.as_tensor(np.random.default_rng(0).choice(len(X), ASKED, replace=False), device="cuda")
@@ -136,15 +136,15 @@ def recall(X, indices):
     return hits / (ASKED * indices.shape[1])
 
 
-def plain_sweeps(bandwidth, rates):
-    """One sweep of PlainAFCM, against what reading X and two products cost at the least."""
+def time_plain_sweeps(bandwidth, rates):
+    """Time one sweep of PlainAFCM against the least cost of reading X and two products."""
     n, d, c = PLAIN
-    X, _ = blobs(n, c, 1.0)
+    X, _ = make_blobs(n, c, 1.0)
     problem = PlainProblem(X)
     state = problem.from_centers(X[:c].clone())
     run(problem, state, max_iter=2, tol=0.0)
-    took, _ = seconds(lambda: run(problem, state, max_iter=SWEEPS, tol=0.0), repeats=3)
-    blocked, _ = seconds(lambda: problem._scan_and_store(state.centers, state.precision, None), repeats=2)
+    took, _ = time_call(lambda: run(problem, state, max_iter=SWEEPS, tol=0.0), repeats=3)
+    blocked, _ = time_call(lambda: problem._scan_and_store(state.centers, state.precision, None), repeats=2)
     reading, computing = 4 * n * d / bandwidth, 4 * n * d * c / rates["TF32"]
     floor, sweep = max(reading, computing), took / SWEEPS
     print(
@@ -156,9 +156,9 @@ def plain_sweeps(bandwidth, rates):
     )
 
 
-def against_host(n=100_000):
-    """The same fits on two cores of this machine."""
-    X, _ = blobs(n, N_CLUSTERS, SPREADS["touching"])
+def compare_with_host(n=100_000):
+    """Time the same fits on the device and on two cores of this machine."""
+    X, _ = make_blobs(n, N_CLUSTERS, SPREADS["touching"])
     X10 = X.cpu().numpy()
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:2])
@@ -166,10 +166,10 @@ def against_host(n=100_000):
         AFCM(N_CLUSTERS, n_neighbors=N_NEIGHBORS, kernel="local", random_state=0),
         PlainAFCM(100, n_init=1, max_iter=SWEEPS, random_state=0),
     ):
-        device, _ = seconds(fitted, model, X, repeats=2)
+        device, _ = time_call(fit_quietly, model, X, repeats=2)
         ours = model.labels_.cpu().numpy(), model.objective_
         with threadpool_limits(2):
-            host, _ = seconds(fitted, model, X10)
+            host, _ = time_call(fit_quietly, model, X10)
         same, apart = clustering_accuracy(ours[0], model.labels_), abs(ours[1] / model.objective_ - 1)
         print(
             f"{type(model).__name__} n = {n:,}: device {device:.2f} s, two cores {host:.2f} s, {host / device:.0f} "

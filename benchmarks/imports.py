@@ -10,8 +10,8 @@ REPEATS = 9
 OPTIONAL = ("numba", "torch", "dask", "matplotlib", "pandas", "pyarrow", "jinja2", "typer", "rich", "faiss")
 
 
-def seconds(statement):
-    """The fastest of some new processes, and the optional packages it loaded."""
+def time_import(statement):
+    """Seconds in the fastest of some new processes, and the optional packages it loaded."""
     code = (
         f"import sys, time; began = time.perf_counter(); {statement}; print(time.perf_counter() - began, "
         f"*(name for name in {OPTIONAL} if name in sys.modules))"
@@ -26,7 +26,7 @@ def seconds(statement):
 def main() -> None:
     reference = None
     for statement in STATEMENTS:
-        took, loaded = seconds(statement)
+        took, loaded = time_import(statement)
         reference = reference or took
         optional = ", ".join(loaded) or "none"
         print(f"{statement:<42}{took:>6.2f} s, {took / reference:.2f} times; optional packages loaded: {optional}")

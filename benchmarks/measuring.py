@@ -1,4 +1,4 @@
-"""Each measurement in a process of its own: seconds, peak memory over what was there before, and a value."""
+"""Measure a call in a process of its own: seconds, peak memory over what was there before, and its value."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Measured(NamedTuple):
     value: Any
 
 
-def resident() -> float:
+def resident_memory() -> float:
     """Resident memory of this process in MB."""
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * resource.getpagesize() / 2**20
@@ -27,7 +27,7 @@ class PeakMemory:
     """Samples resident memory from a thread while a block runs."""
 
     def __enter__(self) -> PeakMemory:
-        self.before = self.peak = resident()
+        self.before = self.peak = resident_memory()
         self.done = threading.Event()
         self.thread = threading.Thread(target=self._watch)
         self.thread.start()
@@ -35,7 +35,7 @@ class PeakMemory:
 
     def _watch(self) -> None:
         while not self.done.wait(0.005):
-            self.peak = max(self.peak, resident())
+            self.peak = max(self.peak, resident_memory())
 
     def __exit__(self, *error: object) -> None:
         self.done.set()
@@ -43,7 +43,7 @@ class PeakMemory:
 
 
 def warm_up() -> None:
-    """Small fits of everybody, so that loading libraries and starting their threads counts for nobody."""
+    """Fit something small with every library, so that loading it and starting its threads is not measured."""
     from sklearn.cluster import SpectralClustering
     from sklearn.datasets import make_blobs
 
@@ -80,5 +80,5 @@ def measure(function: Callable[..., Any], *arguments: Any) -> Measured:
 
 
 def best_of(repeats: int, function: Callable[..., Any], *arguments: Any) -> Measured:
-    """The fastest of a few measurements."""
+    """Measure a few times and take the fastest."""
     return min((measure(function, *arguments) for _ in range(repeats)), key=lambda result: result.seconds)

@@ -39,14 +39,14 @@ class Clock:
         setattr(owner, name, timed)
 
 
-def samples(n):
+def make_samples(n):
     return make_blobs(n, N_FEATURES, centers=N_CLUSTERS, random_state=0)
 
 
 def fit_in_parts(n, kernel):
-    """Seconds of each part, ARI and recall (in a process of its own, so the watches stay there)."""
-    X, y = samples(n)
-    small, _ = samples(2000)
+    """Fit once; seconds of each part, ARI and recall. Runs in a process of its own, where the watches stay."""
+    X, y = make_samples(n)
+    small, _ = make_samples(2000)
     model = AFCM(N_CLUSTERS, n_neighbors=K, kernel=kernel, neighbor_search="approximate", random_state=0)
     model.fit(small)  # loads what was compiled
     clock = Clock()
@@ -61,7 +61,7 @@ def fit_in_parts(n, kernel):
     return [*parts, whole - sum(parts)], adjusted_rand_score(y, model.labels_), model.neighbor_recall_
 
 
-def growth(kernel):
+def measure_growth(kernel):
     print(f"\nAFCM, kernel {kernel}, d = {N_FEATURES}, c = {N_CLUSTERS}, k = {K}, approximate neighbours (seconds)")
     print(f"{'n':>9}" + "".join(f"{part:>16}" for part in PARTS) + "   total  / neighbours    MB   recall     ARI")
     rows = []
@@ -82,8 +82,8 @@ def growth(kernel):
     return np.array(rows), power
 
 
-def drawn(rows, power):
-    """Each part against n, on logarithmic axes."""
+def draw(rows, power):
+    """Draw the seconds of each part against n, on logarithmic axes."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -102,30 +102,30 @@ def drawn(rows, power):
     figure.savefig(PICTURE, dpi=150)
 
 
-def ours(X):
+def fit_ours(X):
     return AFCM(N_CLUSTERS, n_neighbors=K, random_state=0).fit(X).labels_
 
 
-def peer(X, solver):
+def fit_peer(X, solver):
     model = SpectralClustering(
         N_CLUSTERS, n_neighbors=K, affinity="nearest_neighbors", eigen_solver=solver, random_state=0, n_jobs=-1
     )
     return model.fit(X).labels_
 
 
-def against_spectral_clustering(n=100_000):
-    X, y = samples(n)
-    quick = best_of(2, ours, X)
+def compare_with_spectral_clustering(n=100_000):
+    X, y = make_samples(n)
+    quick = best_of(2, fit_ours, X)
     print(f"\nwhole fits, n = {n} (seconds, MB, ARI, times AFCM)")
-    for name, result in [("AFCM", quick), *((solver, measure(peer, X, solver)) for solver in ("lobpcg", "amg"))]:
+    for name, result in [("AFCM", quick), *((solver, measure(fit_peer, X, solver)) for solver in ("lobpcg", "amg"))]:
         score, ratio = adjusted_rand_score(y, result.value), result.seconds / quick.seconds
         print(f"{name:>9}{result.seconds:>8.1f}{result.megabytes:>7.0f}{score:>8.4f}{ratio:>7.1f}", flush=True)
 
 
 def main() -> None:
-    against_spectral_clustering()
-    drawn(*growth("sharpened"))
-    growth("local")
+    compare_with_spectral_clustering()
+    draw(*measure_growth("sharpened"))
+    measure_growth("local")
 
 
 if __name__ == "__main__":

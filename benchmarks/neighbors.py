@@ -38,7 +38,7 @@ PACKAGES = {
 }
 
 
-def samples(n, d):
+def make_samples(n, d):
     """Sixteen columns: ten touching clouds. More: fifty clouds on an eight-dimensional sheet, as embeddings are."""
     if d == 16:
         return make_blobs(n, d, centers=10, cluster_std=4.0, random_state=0)[0].astype(np.float32)
@@ -47,11 +47,11 @@ def samples(n, d):
     return (np.tanh(sheet @ rng.normal(size=(8, d)) / 8) + 0.02 * rng.normal(size=(n, d))).astype(np.float32)
 
 
-def afcm(X):
+def search_afcm(X):
     return approximate.nearest(X, K).indices
 
 
-def faiss_ivf(X, n_probes):
+def search_faiss_ivf(X, n_probes):
     import faiss
 
     n_lists, random = int(4 * np.sqrt(X.shape[0])), np.random.default_rng(0)
@@ -62,7 +62,7 @@ def faiss_ivf(X, n_probes):
     return index.search(X, K + 1)[1]
 
 
-def faiss_hnsw(X, m, construction, search):
+def search_faiss_hnsw(X, m, construction, search):
     import faiss
 
     index = faiss.IndexHNSWFlat(X.shape[1], m)
@@ -71,7 +71,7 @@ def faiss_hnsw(X, m, construction, search):
     return index.search(X, K + 1)[1]
 
 
-def hnsw(X, m, construction, search):
+def search_hnswlib(X, m, construction, search):
     import hnswlib
 
     index = hnswlib.Index("l2", X.shape[1])
@@ -81,28 +81,30 @@ def hnsw(X, m, construction, search):
     return index.knn_query(X, K + 1)[0].astype(np.int64)
 
 
-def descent(X, n_trees, n_rounds, n_candidates):
+def search_pynndescent(X, n_trees, n_rounds, n_candidates):
     from pynndescent import NNDescent
 
     how = {"n_trees": n_trees, "n_iters": n_rounds, "max_candidates": n_candidates}
     return NNDescent(X, n_neighbors=K + 1, random_state=0, n_jobs=-1, **how).neighbor_graph[0]
 
 
-SEARCHES = dict(zip(LADDERS, (afcm, faiss_ivf, faiss_hnsw, hnsw, descent), strict=True))
+SEARCHES = dict(
+    zip(LADDERS, (search_afcm, search_faiss_ivf, search_faiss_hnsw, search_hnswlib, search_pynndescent), strict=True)
+)
 
 
-def searched(name, n, d, setting):
+def time_search(name, n, d, setting):
     """Seconds and recall on some samples; a small search first, so that loading and compiling do not count."""
-    X, search = samples(n, d), SEARCHES[name]
-    search(samples(10_000, d), *setting)
+    X, search = make_samples(n, d), SEARCHES[name]
+    search(make_samples(10_000, d), *setting)
     began = time.perf_counter()
     found = search(X, *setting)
     seconds = time.perf_counter() - began
     truth = approximate.Truth.of(X, K, np.random.default_rng(1))
-    return seconds, truth.recall(without_self(found, truth.asked))
+    return seconds, truth.recall(remove_self(found, truth.asked))
 
 
-def without_self(found, asked):
+def remove_self(found, asked):
     """The first K others in the rows asked (the peers find a sample itself too); other rows are not looked at."""
     lists = np.full((found.shape[0], K), -1)
     for row in asked:
@@ -111,12 +113,12 @@ def without_self(found, asked):
     return lists
 
 
-def first_use(name):
+def time_first_use(name):
     """Seconds of a first small search in a new process that has compiled nothing yet."""
     code = (
         "import time; began = time.perf_counter()\n"
         "from benchmarks import neighbors\n"
-        f"X = neighbors.samples(2000, 16); loaded = time.perf_counter()\n"
+        f"X = neighbors.make_samples(2000, 16); loaded = time.perf_counter()\n"
         f"neighbors.SEARCHES[{name!r}](X, *neighbors.LADDERS[{name!r}][0]); print(time.perf_counter() - loaded)"
     )
     with tempfile.TemporaryDirectory() as empty:
@@ -130,41 +132,40 @@ def first_use(name):
     return float(done.stdout.split()[-1])
 
 
-def installed() -> list[str]:
-    """The libraries there are."""
+def list_installed() -> list[str]:
     return [name for name in LADDERS if find_spec(MODULES.get(name, name)) is not None]
 
 
-def megabytes(name: str) -> float:
-    """What the packages take up on disk."""
+def size_on_disk(name: str) -> float:
+    """Megabytes of the packages on disk."""
     files = [file for package in PACKAGES[name] for file in importlib.metadata.files(package) or []]
     return sum(path.stat().st_size for file in files if (path := file.locate()).is_file()) / 2**20
 
 
 def compare(n: int, d: int, rungs: dict[str, int]) -> None:
-    """Each library's first setting with enough recall, from where it was for fewer samples."""
+    """Find each library's first setting with enough recall, beginning with that for fewer samples."""
     print(f"\nn = {n}, d = {d}, {K} neighbours: the first setting with a recall of {ENOUGH}, or the last tried")
-    for name in installed():
+    for name in list_installed():
         ladder = LADDERS[name]
         for rung in range(rungs.get(name, 0), len(ladder)):
-            seconds, recall = measure(searched, name, n, d, ladder[rung]).value
+            seconds, recall = measure(time_search, name, n, d, ladder[rung]).value
             rungs[name] = rung
             if recall >= ENOUGH or seconds > LIMIT:
                 break
         print(f"  {name:<12}{seconds:>8.1f} s   recall {recall:.3f}   {ladder[rung] or ''}", flush=True)
 
 
-def exact_or_not() -> None:
-    """From where on the approximate search is the faster one."""
+def compare_with_exact() -> None:
+    """Show from how many samples on the approximate search is the faster one."""
     print("\nexact against approximate (seconds, float64)")
     for d in (16, 64):
         for n in (10_000, 20_000, 50_000, 100_000):
-            exact, quick = (measure(timed, n, d, way).value for way in ("exact", "approximate"))
+            exact, quick = (measure(time_way, n, d, way).value for way in ("exact", "approximate"))
             print(f"  n = {n:>7}, d = {d:>3}: {exact:>7.2f} {quick:>7.2f}", flush=True)
 
 
-def timed(n, d, way):
-    X: Any = samples(n, d).astype(np.float64)
+def time_way(n, d, way):
+    X: Any = make_samples(n, d).astype(np.float64)
     find_neighbors(X[:2000], K, search=way)
     began = time.perf_counter()
     find_neighbors(X, K, search=way)
@@ -172,11 +173,12 @@ def timed(n, d, way):
 
 
 def main(columns: tuple[int, ...] = COLUMNS) -> None:
-    for name in LADDERS:
+    for name in list_installed():
         print(
-            f"{name:<12} {megabytes(name):>6.0f} MB installed, first small search {first_use(name):>6.1f} s", flush=True
+            f"{name:<12} {size_on_disk(name):>6.0f} MB installed, first small search {time_first_use(name):>6.1f} s",
+            flush=True,
         )
-    exact_or_not()
+    compare_with_exact()
     for d in columns:
         rungs: dict[str, int] = {}
         for n in SIZES:

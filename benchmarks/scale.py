@@ -27,7 +27,7 @@ N_WORKERS, LIMIT, TIMES = 2, 640 * 2**20, 8
 
 
 @contextmanager
-def cluster(n_workers: int, memory_limit: int = 0) -> Iterator[Any]:
+def start_cluster(n_workers: int, memory_limit: int = 0) -> Iterator[Any]:
     """A scheduler and worker processes over TCP, in use until the end of the block."""
     from distributed import Client, LocalCluster
 
@@ -40,38 +40,38 @@ def cluster(n_workers: int, memory_limit: int = 0) -> Iterator[Any]:
         yield client
 
 
-def centers() -> np.ndarray:
+def make_centers() -> np.ndarray:
     return 2 * np.random.default_rng(1).standard_normal((C, D))
 
 
-def drawn(ones: np.ndarray, block_info: Any = None) -> np.ndarray:
-    """Ten overlapping Gaussians, another draw for each chunk."""
+def draw_chunk(ones: np.ndarray, block_info: Any = None) -> np.ndarray:
+    """Draw ten overlapping Gaussians, differently for each chunk."""
     rng = np.random.default_rng(block_info[0]["chunk-location"][0])
-    return centers()[rng.integers(C, size=len(ones))] + rng.standard_normal(ones.shape)
+    return make_centers()[rng.integers(C, size=len(ones))] + rng.standard_normal(ones.shape)
 
 
-def stored(folder: str, n_rows: int) -> Any:
-    """X on disk."""
+def store_samples(folder: str, n_rows: int) -> Any:
+    """Write X to disk unless it is there, and open it."""
     import dask
     import dask.array as da
     import zarr
 
     path = Path(folder) / str(n_rows)
     if not path.exists():
-        X = da.ones((n_rows, D), chunks=(CHUNK_ROWS, D)).map_blocks(drawn, dtype=float, meta=np.empty((0, 0)))
+        X = da.ones((n_rows, D), chunks=(CHUNK_ROWS, D)).map_blocks(draw_chunk, dtype=float, meta=np.empty((0, 0)))
         target = zarr.create_array(path, shape=X.shape, chunks=X.chunksize, dtype=X.dtype, compressors=None)
         with dask.config.set(scheduler="threads"):
             X.store(target, lock=False)
     return da.from_zarr(path)
 
 
-def sweeps(X: Any, n_sweeps: int = SWEEPS) -> tuple[float, float]:
-    """The median time of a sweep of PlainAFCM, and that of the whole fit."""
+def time_sweeps(X: Any, n_sweeps: int = SWEEPS) -> tuple[float, float]:
+    """Median seconds of a sweep of PlainAFCM, and seconds of the whole fit."""
     from afcm import PlainAFCM
 
     times: list[float] = []
     model = PlainAFCM(
-        C, init=centers() + 0.5, max_iter=n_sweeps, tol=0, callback=lambda _: times.append(time.perf_counter())
+        C, init=make_centers() + 0.5, max_iter=n_sweeps, tol=0, callback=lambda _: times.append(time.perf_counter())
     )
     with warnings.catch_warnings():  # so many sweeps and no more is what we ask for
         warnings.simplefilter("ignore")
@@ -80,16 +80,16 @@ def sweeps(X: Any, n_sweeps: int = SWEEPS) -> tuple[float, float]:
     return statistics.median(np.diff(times)), time.perf_counter() - begin
 
 
-def scaling(folder: str) -> None:
+def measure_scaling(folder: str) -> None:
     chunk = f"chunks of {CHUNK_ROWS:,} rows ({CHUNK_ROWS * D * 8 / 2**20:.0f} MiB)"
     print(f"PlainAFCM, d={D}, c={C}, float64, {chunk}; {os.cpu_count()} cores")
     print(f"{'workers':>8}{'strong n':>12}{'s/sweep':>9}{'speed-up':>9}{'weak n':>12}{'s/sweep':>9}{'efficiency':>11}")
     first: list[float] = []
     for count in WORKERS:
-        with cluster(count):
-            sweeps(stored(folder, CHUNK_ROWS * count), 2)  # libraries are loaded, loops compiled
-            strong, _ = sweeps(stored(folder, STRONG_ROWS))
-            weak, _ = sweeps(stored(folder, WEAK_ROWS * count))
+        with start_cluster(count):
+            time_sweeps(store_samples(folder, CHUNK_ROWS * count), 2)  # libraries are loaded, loops compiled
+            strong, _ = time_sweeps(store_samples(folder, STRONG_ROWS))
+            weak, _ = time_sweeps(store_samples(folder, WEAK_ROWS * count))
         first = first or [strong, weak]
         row = (first[0] / strong, WEAK_ROWS * count, weak, first[1] / weak)
         print(
@@ -97,26 +97,26 @@ def scaling(folder: str) -> None:
         )
 
 
-def tasks() -> None:
-    """Chunks of 100 rows: all that is left is what a task costs scheduler and client."""
+def measure_tasks() -> None:
+    """Time chunks of 100 rows: what remains is the cost of a task for scheduler and client."""
     import dask.array as da
 
     print(f"\n{'chunks':>8}{'s/sweep':>9}{'ms/chunk':>10}   (chunks of 100 rows: the cost of tasks alone, 2 workers)")
-    with cluster(2):
+    with start_cluster(2):
         for count in (100, 1_000, 2_000):
-            X = da.ones((100 * count, D), chunks=(100, D)).map_blocks(drawn, dtype=float, meta=np.empty((0, 0)))
-            sweep, _ = sweeps(X, 3)
+            X = da.ones((100 * count, D), chunks=(100, D)).map_blocks(draw_chunk, dtype=float, meta=np.empty((0, 0)))
+            sweep, _ = time_sweeps(X, 3)
             print(f"{count:8,}{sweep:9.2f}{1000 * sweep / count:10.2f}", flush=True)
 
 
-def out_of_core(folder: str) -> None:
-    """X eight times as large as all workers' memory limits together."""
+def measure_out_of_core(folder: str) -> None:
+    """Fit X eight times as large as all workers' memory limits together."""
     import resource
 
     n_rows = -(-TIMES * N_WORKERS * LIMIT // (8 * D) // CHUNK_ROWS) * CHUNK_ROWS
-    X = stored(folder, n_rows)
-    with cluster(N_WORKERS, LIMIT) as client:
-        sweep, seconds = sweeps(X, 3)
+    X = store_samples(folder, n_rows)
+    with start_cluster(N_WORKERS, LIMIT) as client:
+        sweep, seconds = time_sweeps(X, 3)
         peaks = client.run(lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
         spilled = client.run(lambda dask_worker: dask_worker.data.spilled_total.disk, wait=True)
     size, limit = X.nbytes / 2**30, f"{N_WORKERS} workers of {LIMIT / 2**20:.0f} MiB"
@@ -126,12 +126,12 @@ def out_of_core(folder: str) -> None:
     print(f"spilled to disk: {sum(spilled.values())} bytes", flush=True)
 
 
-def anchored(folder: str) -> None:
-    """AFCM on an anchor graph: each pass makes the samples' weights on the anchors again."""
+def measure_anchors(folder: str) -> None:
+    """Fit AFCM on an anchor graph; each pass makes the samples' weights on the anchors again."""
     from afcm import AFCM
 
-    X = stored(folder, WEAK_ROWS)
-    with cluster(2), warnings.catch_warnings():
+    X = store_samples(folder, WEAK_ROWS)
+    with start_cluster(2), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         AFCM(C, graph="anchors", random_state=0).fit(X[:CHUNK_ROWS])  # libraries are loaded, loops compiled
         begin = time.perf_counter()
@@ -149,10 +149,10 @@ def main() -> None:
         print(f"skipped: {error}; install afcm[dask]")
         return
     with tempfile.TemporaryDirectory() as folder:
-        scaling(folder)
-        tasks()
-        anchored(folder)
-        out_of_core(folder)
+        measure_scaling(folder)
+        measure_tasks()
+        measure_anchors(folder)
+        measure_out_of_core(folder)
 
 
 if __name__ == "__main__":

@@ -19,22 +19,22 @@ from benchmarks.measuring import best_of, measure
 K = 10
 
 
-def afcm(X, c, affinity="nearest_neighbors"):
-    """On the peers' graph: K neighbours, not sharpened."""
+def fit_afcm(X, c, affinity="nearest_neighbors"):
+    """Fit AFCM on the peers' graph: K neighbors, not sharpened."""
     setting = {"affinity": affinity} if affinity == "precomputed" else {"n_neighbors": K, "kernel": "local"}
     return AFCM(c, **setting, random_state=0).fit(X).labels_
 
 
-def as_it_comes(X, c):
+def fit_default(X, c):
     return AFCM(c, random_state=0).fit(X).labels_
 
 
-def peer(X, c, solver, affinity="nearest_neighbors"):
+def fit_peer(X, c, solver, affinity="nearest_neighbors"):
     model = SpectralClustering(c, n_neighbors=K, affinity=affinity, eigen_solver=solver, random_state=0)
     return model.fit(X).labels_
 
 
-def line(name, result, y, reference=None):
+def print_line(name, result, y, reference=None):
     ratio = "" if reference is None else f"{result.seconds / reference:>7.2f}"
     score = "" if y is None else f"{adjusted_rand_score(y, result.value):>8.4f}"
     print(f"  {name:<34}{result.seconds:>9.2f}{result.megabytes:>9.0f}{score:>9}{ratio:>8}", flush=True)
@@ -43,44 +43,44 @@ def line(name, result, y, reference=None):
 def compare(title, data, c, solvers, *, repeats=2):
     X, y = data
     print(f"\n{title}\n  {'':<34}{'seconds':>9}{'MB':>9}{'ARI':>9}{'/ AFCM':>8}")
-    ours = best_of(repeats, afcm, X, c)
-    line(f"AFCM, local kernel, k = {K}", ours, y, ours.seconds)
-    line("AFCM as it comes", best_of(repeats, as_it_comes, X, c), y, ours.seconds)
-    line('AFCM("auto")', best_of(repeats, as_it_comes, X, "auto"), y, ours.seconds)
+    ours = best_of(repeats, fit_afcm, X, c)
+    print_line(f"AFCM, local kernel, k = {K}", ours, y, ours.seconds)
+    print_line("AFCM as it comes", best_of(repeats, fit_default, X, c), y, ours.seconds)
+    print_line('AFCM("auto")', best_of(repeats, fit_default, X, "auto"), y, ours.seconds)
     for solver in solvers:
-        line(f"SpectralClustering {solver}", measure(peer, X, c, solver), y, ours.seconds)
+        print_line(f"SpectralClustering {solver}", measure(fit_peer, X, c, solver), y, ours.seconds)
 
 
-def from_the_graph(X, y, c, solvers):
+def compare_on_graph(X, y, c, solvers):
     W = kneighbors_graph(X, K, include_self=False)
     W = (W + W.T) / 2
     print(f"  {'from the same precomputed graph:':<34}")
-    ours = best_of(2, afcm, W, c, "precomputed")
-    line("AFCM", ours, y, ours.seconds)
+    ours = best_of(2, fit_afcm, W, c, "precomputed")
+    print_line("AFCM", ours, y, ours.seconds)
     for solver in solvers:
-        line(f"SpectralClustering {solver}", measure(peer, W, c, solver, "precomputed"), y, ours.seconds)
+        print_line(f"SpectralClustering {solver}", measure(fit_peer, W, c, solver, "precomputed"), y, ours.seconds)
 
 
-def neighbor_search(X):
+def compare_neighbors(X):
     print(f"  {'neighbours alone:':<34}")
     ours = best_of(2, find_neighbors, X, K)
-    line("afcm.neighbors.search", ours, None, ours.seconds)
-    line("scikit-learn", best_of(2, kneighbors_graph, X, K), None, ours.seconds)
+    print_line("afcm.neighbors.search", ours, None, ours.seconds)
+    print_line("scikit-learn", best_of(2, kneighbors_graph, X, K), None, ours.seconds)
 
 
-def blobs(n=30_000, spread=1.0, solvers=("lobpcg", "amg", "arpack")):
+def compare_blobs(n=30_000, spread=1.0, solvers=("lobpcg", "amg", "arpack")):
     X, y = make_blobs(n, 16, centers=10, cluster_std=spread, random_state=0)
     compare(f"16-d blobs, n = {n}, c = 10, spread {spread}", (X, y), 10, solvers)
-    from_the_graph(X, y, 10, solvers)
-    neighbor_search(X)
+    compare_on_graph(X, y, 10, solvers)
+    compare_neighbors(X)
 
 
-def moons(n=30_000):
+def compare_moons(n=30_000):
     X, y = make_moons(n, noise=0.07, random_state=0)
     compare(f"two moons, noise 0.07, n = {n}", (X, y), 2, ("lobpcg", "amg", "arpack"))
 
 
-def faces():
+def compare_faces():
     folder = os.environ.get("AFCM_DATA", Path(__file__).parents[2] / "shared" / "data")
     try:
         data = load_dataset("pose07", folder=folder, scale="minmax", download=False)
@@ -92,10 +92,10 @@ def faces():
 
 
 def main() -> None:
-    blobs()
-    blobs(spread=4.0, solvers=("lobpcg", "amg"))
-    moons()
-    faces()
+    compare_blobs()
+    compare_blobs(spread=4.0, solvers=("lobpcg", "amg"))
+    compare_moons()
+    compare_faces()
 
 
 if __name__ == "__main__":

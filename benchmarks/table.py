@@ -23,7 +23,7 @@ CHUNK = 100_000
 
 
 def write_blobs(path: Path, n_rows: int) -> None:
-    """Overlapping Gaussians as text with six decimals, as tables have them."""
+    """Write overlapping Gaussians as text with six decimals."""
     rng = np.random.default_rng(1)
     centers = 2 * rng.standard_normal((N_CLUSTERS, N_COLUMNS))
     with open(path, "w") as file:
@@ -34,8 +34,8 @@ def write_blobs(path: Path, n_rows: int) -> None:
             np.savetxt(file, X, delimiter=",", fmt="%.6f")
 
 
-def command(arguments: list[str], small: str) -> tuple[dict[str, Any], float]:
-    """The command in this process, once on a small file so that all libraries are loaded; its JSON, and its MB."""
+def run_command(arguments: list[str], small: str) -> tuple[dict[str, Any], float]:
+    """Run the command in this process, first on a small file that loads all libraries; its JSON, and its MB."""
     from afcm.cli import app
     from afcm.compiled.centers import CompiledLook
 
@@ -60,7 +60,7 @@ def main(n_rows: int = N_ROWS) -> None:
         for ending in ("csv", "parquet"):
             out = Path(folder) / f"result.{ending}"
             options = ["--method", "PlainAFCM", "--clusters", str(N_CLUSTERS), "--out", str(out), "--json"]
-            found, megabytes = measure(command, ["fit", str(source), *options], str(small)).value
+            found, megabytes = measure(run_command, ["fit", str(source), *options], str(small)).value
             fit, whole = found["fit_seconds"], found["seconds"]
             print(
                 f"{ending:<12}{fit:>8.1f}{whole:>8.1f}{whole / fit:>8.2f}{megabytes:>8.0f}{megabytes / array:>10.2f}",
