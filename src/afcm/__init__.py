@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from afcm._util.version import __version__
+from afcm.catalogue import CATALOGUE
 
 if TYPE_CHECKING:
     from afcm.estimators.afcm import AFCM
@@ -29,12 +30,7 @@ __all__ = [
 ]
 
 # Public name → where it lives; loaded on first use, so that `import afcm` costs next to nothing.
-_HOMES = {
-    "AFCM": "afcm.estimators.afcm",
-    "FCM": "afcm.estimators.fuzzy",
-    "EntropyFCM": "afcm.estimators.fuzzy",
-    "GeneralizedGaussianMixture": "afcm.estimators.mixture",
-    "PlainAFCM": "afcm.estimators.plain",
+_HOMES = {entry.name: entry.module for entry in CATALOGUE if not entry.is_baseline} | {
     "load_model": "afcm.modelfiles",
     "read_info": "afcm.modelfiles",
     "save_model": "afcm.modelfiles",

@@ -10,24 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from afcm._util.progress import listen
+from afcm.catalogue import CATALOGUE
 from afcm.cli.progress import Stages
 
 # From one checkpoint to the next, which does not keep a disk busy.
 CHECKPOINT_SECONDS = 10.0
 # Name → its module, loaded when it is used.
-METHODS = {
-    "AFCM": "afcm.estimators.afcm",
-    "PlainAFCM": "afcm.estimators.plain",
-    "FCM": "afcm.estimators.fuzzy",
-    "EntropyFCM": "afcm.estimators.fuzzy",
-    "GeneralizedGaussianMixture": "afcm.estimators.mixture",
-    "RSFKM": "afcm.baselines",
-    "CDKM": "afcm.baselines",
-    "FKPS": "afcm.baselines",
-    "FCAG": "afcm.baselines",
-    "SpectralBaseline": "afcm.baselines",
-    "KMeans": "sklearn.cluster",
-}
+METHODS = {entry.name: entry.module for entry in CATALOGUE} | {"KMeans": "sklearn.cluster"}
 
 
 def find_class(name: str) -> Any:

@@ -25,8 +25,8 @@ import scipy
 import sklearn
 from threadpoolctl import threadpool_limits
 
-import afcm
 from afcm._util.messages import to_one_line
+from afcm._util.version import __version__
 from afcm.datasets import DatasetNotFound
 from afcm.experiments import methods
 from afcm.experiments.methods import NotApplicable, Workbench
@@ -235,7 +235,7 @@ def described(model: Any) -> dict[str, Any]:
 def versions() -> dict[str, str]:
     """What these numbers were made with."""
     return {
-        "afcm": afcm.__version__,
+        "afcm": __version__,
         "python": platform.python_version(),
         "numpy": np.__version__,
         "scipy": scipy.__version__,
