@@ -215,6 +215,7 @@ class Foreign:
         paper.squared_distances,
         paper.centers,
         paper.roughness,
+        paper.largest_change,
         lambda ours, theirs: paper.expectation(ours, theirs, 1.0),
     ],
 )
@@ -271,3 +272,10 @@ def test_an_empty_cluster_without_a_center_goes_to_the_mean_of_all_samples():
     memberships = np.array([[0.5, 0.5, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
     np.testing.assert_allclose(paper.centers(points, memberships)[2], points.mean(axis=0))
     np.testing.assert_allclose(paper.centers(points, memberships, masses)[2], np.average(points, 0, masses))
+
+
+def test_the_largest_change_ignores_samples_of_weight_zero():
+    before = np.array([[0.5, 0.5], [0.9, 0.1], [0.2, 0.8]])
+    after = np.array([[0.4, 0.6], [0.6, 0.4], [0.9, 0.1]])
+    assert paper.largest_change(before, after) == pytest.approx(0.7)
+    assert paper.largest_change(after, before, np.array([5.0, 0.1, 0.0])) == pytest.approx(0.3)

@@ -9,24 +9,71 @@ import scipy.sparse as sp
 from afcm.linalg import products
 
 
+def sparse(n_rows=50, n_columns=50, dtype=float):
+    rng = np.random.default_rng(0)
+    dense = rng.random((n_rows, n_columns)) * (rng.random((n_rows, n_columns)) < 0.2)
+    dense[10:20] = 0  # rows without entries
+    return sp.csr_array(dense.astype(dtype))
+
+
 @pytest.mark.parametrize("n_threads", [1, 2, 3, 7])
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_the_number_of_threads_changes_no_bit(monkeypatch, n_threads, order):
+@pytest.mark.parametrize("n_columns", [50, 30])
+def test_the_number_of_threads_changes_no_bit(monkeypatch, n_threads, order, n_columns):
     monkeypatch.setattr(products, "count_cores", lambda: n_threads)
-    dense = np.random.default_rng(0).random((50, 50)) * (np.random.default_rng(2).random((50, 50)) < 0.2)
-    dense[10:20] = 0  # rows without entries
-    matrix = sp.csr_array(dense)
-    block = np.asarray(np.random.default_rng(1).standard_normal((50, 4)), order=order)
-    cut = products.ParallelSparse(matrix)
-    np.testing.assert_array_equal(cut @ block, matrix @ block)
-    np.testing.assert_array_equal(cut @ block[:, 0], matrix @ block[:, 0])
-    np.testing.assert_array_equal(cut.toarray(), matrix.toarray())
-    assert cut.shape == (50, 50)
+    matrix = sparse(50, n_columns)
+    block = np.asarray(np.random.default_rng(1).standard_normal((n_columns, 4)), order=order)
+    parallel = products.ParallelSparse(matrix)
+    np.testing.assert_array_equal(parallel @ block, matrix @ block)
+    np.testing.assert_array_equal(parallel @ block[:, 0], matrix @ block[:, 0])
+    np.testing.assert_array_equal(parallel.toarray(), matrix.toarray())
+    assert parallel.shape == (50, n_columns)
 
 
-def test_small_matrices_are_left_alone(monkeypatch):
-    matrix = sp.eye_array(5, format="csr")
-    assert products.parallelize(matrix) is matrix
-    monkeypatch.setattr(products, "WORTH_THREADS", 1)
+@pytest.mark.parametrize("n_threads", [1, 2, 5])
+def test_every_core_has_about_the_same_number_of_entries(monkeypatch, n_threads):
+    monkeypatch.setattr(products, "count_cores", lambda: n_threads)
+    blocks = []
+    monkeypatch.setattr(products, "row_block", lambda matrix, rows: blocks.append(matrix[rows]) or matrix[rows])
+    matrix = sp.csr_array(np.tril(np.ones((60, 60))))
+    products.ParallelSparse(matrix)
+    assert len(blocks) == n_threads
+    assert sum(block.shape[0] for block in blocks) == 60
+    assert all(abs(block.nnz - matrix.nnz / n_threads) <= 60 for block in blocks)  # a row more or less
+
+
+@pytest.mark.parametrize(("entries", "numbers"), [(np.float32, np.float32), (np.float32, float), (float, np.float32)])
+def test_the_product_has_the_dtype_that_scipy_gives_it(entries, numbers):
+    matrix, block = sparse(dtype=entries), np.ones((50, 2), dtype=numbers)
+    assert (products.ParallelSparse(matrix) @ block).dtype == (matrix @ block).dtype
+
+
+def test_small_matrices_and_arrays_of_a_device_are_left_alone(monkeypatch):
+    matrix = sp.eye_array(50_000, format="csr")
     monkeypatch.setattr(products, "count_cores", lambda: 2)
     assert isinstance(products.parallelize(matrix), products.ParallelSparse)
+    monkeypatch.setattr(products, "count_cores", lambda: 1)
+    assert products.parallelize(matrix) is matrix
+    monkeypatch.setattr(products, "count_cores", lambda: 2)
+    smaller, other = sp.eye_array(49_999, format="csr"), np.eye(3)
+    assert products.parallelize(smaller) is smaller
+    assert products.parallelize(other) is other
+
+
+@pytest.mark.parametrize("rows", [slice(0, 50), slice(5, 25), slice(12, 15), slice(30, 50), slice(3, 4), slice(7, 7)])
+def test_a_block_of_rows_shares_its_memory(rows):
+    matrix = sparse(50, 30)
+    block = products.row_block(matrix, rows)
+    np.testing.assert_array_equal(block.toarray(), matrix.toarray()[rows])
+    assert block.shape == (rows.stop - rows.start, 30)
+    assert block.nnz == matrix[rows].nnz
+    assert block.nnz == 0 or np.shares_memory(block.data, matrix.data)
+
+
+def test_blocks_of_rows_are_consecutive_and_their_results_in_order():
+    def bounds(*given):
+        return products.map_row_blocks(lambda rows: (rows.start, rows.stop), *given)
+
+    assert bounds(10, 4) == [(0, 4), (4, 8), (8, 10)]
+    assert bounds(8, 4) == [(0, 4), (4, 8)]
+    assert bounds(20_000) == [(0, 8192), (8192, 16384), (16384, 20_000)]

@@ -151,4 +151,4 @@ def _filter_degree(mapped: Floats, n_wanted: int) -> int:
     slowest, fastest = growth[min(n_wanted, growth.size) - 1], growth[0]
     useful = FILTER_GAIN / max(slowest, FILTER_GAIN / MAX_DEGREE)
     harmless = FILTER_SPREAD / max(fastest - slowest, FILTER_SPREAD / MAX_DEGREE)
-    return int(np.clip(min(useful, harmless), 1, MAX_DEGREE))
+    return max(1, int(min(useful, harmless)))

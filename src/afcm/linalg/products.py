@@ -54,11 +54,12 @@ def parallelize(matrix: Any) -> Any:
 
 
 def row_block(matrix: Any, rows: slice) -> Any:
-    """A block of rows of a CSR matrix, on its own memory."""
+    """A block of rows of a CSR matrix that shares its memory (SciPy's constructor would copy a small block)."""
     offsets = matrix.indptr[rows.start : rows.stop + 1]
     entries = slice(offsets[0], offsets[-1])
-    parts = (matrix.data[entries], matrix.indices[entries], offsets - offsets[0])
-    return sp.csr_array(parts, shape=(rows.stop - rows.start, matrix.shape[1]), copy=False)
+    block = sp.csr_array((rows.stop - rows.start, matrix.shape[1]))
+    block.data, block.indices, block.indptr = matrix.data[entries], matrix.indices[entries], offsets - offsets[0]
+    return block
 
 
 def map_row_blocks(work: Callable[[slice], T], n_rows: int, size: int = BLOCK_ROWS) -> list[T]:
