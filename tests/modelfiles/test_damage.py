@@ -165,7 +165,7 @@ def test_arrays_that_do_not_fit(path):
     contents = entries(path)
     model = json.loads(contents["model.json"])["model"]["state"]
     points = model["_fitted"]["state"]["similarity"]["state"]["points"]["array"]
-    affinity = model["_fitted"]["state"]["walk_graph"]["state"]["affinity"]["csr"]
+    affinity = model["_fitted"]["state"]["walk_graph"]["state"]["affinity"]
     X, indices = np.load(io.BytesIO(contents[points])), np.load(io.BytesIO(contents[affinity["indices"]["array"]]))
     offsets = np.load(io.BytesIO(contents[affinity["indptr"]["array"]]))
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,14 +29,9 @@ class CheckpointError(ValueError):
     """A checkpoint that cannot be used, or belongs to another fit."""
 
 
-@contextmanager
-def named_errors(path: Path) -> Iterator[None]:
+def named_errors(path: Path) -> AbstractContextManager[None]:
     """Raise whatever is wrong with the file as one line with its name and the way out."""
-    try:
-        with translate_errors():
-            yield
-    except FormatError as error:
-        raise CheckpointError(f"{path}: {error.fault}; {WAY_OUT}") from error
+    return translate_errors(lambda error: CheckpointError(f"{path}: {error.fault}; {WAY_OUT}"))
 
 
 @dataclass(frozen=True)
@@ -78,14 +73,14 @@ def seal(document: Mapping[str, Any], arrays: Mapping[str, Any]) -> str:
 
 def read(path: Path) -> StoredFit:
     """The checkpoint at ``path``, to the last bit as it was written; else a `CheckpointError`."""
-    with named_errors(path), documents.open_document(path, KIND) as archive:
-        document = documents.read_document(archive)
+    with named_errors(path), documents.open_document(path, KIND) as file:
+        document = file.document
         if document.get("format") != FORMAT:
             raise FormatError("is a file of another kind, not a checkpoint")
         if document.get("schema") != SCHEMA:
             raise FormatError(f"has a schema that this afcm does not read (it reads {SCHEMA})")
-        document = expect_fields(document, FIELDS)
-        arrays = {name: documents.read_array(archive, name) for name in documents.array_names(archive)}
-        if seal({name: document[name] for name in document if name != "seal"}, arrays) != document["seal"]:
+        expect_fields(document, FIELDS)
+        arrays = {name: file.read(name) for name in file.names}
+        if document.pop("seal") != seal(document, arrays):
             raise FormatError("was changed after it was written")
     return StoredFit(path, document["afcm"], document["finished"], document["facts"], document["content"], arrays)

@@ -6,8 +6,8 @@ import errno
 import json
 import os
 import platform
-import zipfile
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -19,17 +19,38 @@ from afcm._util.atomic_files import replace_file
 from afcm._util.messages import to_one_line
 from afcm._util.version import __version__
 from afcm.modelfiles.checking import check_model
-from afcm.modelfiles.errors import named_errors
 from afcm.modelfiles.info import ModelInfo, describe_model
 from afcm.modelfiles.registry import KINDS
 from afcm.storage import documents
 from afcm.storage.decoding import Decoder, expect_fields
 from afcm.storage.encoding import Encoder
-from afcm.storage.errors import FormatError
+from afcm.storage.errors import DamagedError, FormatError, translate_errors
 
 FORMAT, SCHEMA, KIND = "afcm-model", 1, "model file"
 FIELDS = {"format": str, "schema": int, "versions": dict, "info": dict, "model": dict}
+VERSIONS = {
+    "afcm": __version__,
+    "python": platform.python_version(),
+    "numpy": np.__version__,
+    "scipy": scipy.__version__,
+    "scikit-learn": sklearn.__version__,
+}
+NOT_OURS, AGAIN = "give a file that afcm.save_model has written", "copy it again, or save the model again"
 StrPath = str | os.PathLike[str]
+
+
+class ModelFileError(ValueError):
+    """A model file that cannot be read, or a model that cannot be written to one."""
+
+
+def named_errors(path: StrPath) -> AbstractContextManager[None]:
+    """Raise whatever is wrong with the file as one line with its name and the way out."""
+
+    def explain(error: FormatError) -> ModelFileError:
+        advice = error.advice or (AGAIN if isinstance(error, DamagedError) else NOT_OURS)
+        return ModelFileError(f"{os.fspath(path)}: {error.fault}; {advice}")
+
+    return translate_errors(explain)
 
 
 def save_model(model: Any, path: StrPath, *, info: Mapping[str, Any] | None = None) -> Path:
@@ -76,7 +97,7 @@ def save_model(model: Any, path: StrPath, *, info: Mapping[str, Any] | None = No
         encoder = Encoder(KINDS)
         tree = encoder.encode(model)
         check_model(model)
-        head = {"format": FORMAT, "schema": SCHEMA, "versions": list_versions(), "info": to_plain_info(info)}
+        head = {"format": FORMAT, "schema": SCHEMA, "versions": VERSIONS, "info": to_plain_info(info)}
         text = documents.to_text({**head, "model": tree})
     if not path.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "no such folder; create it first", str(path.parent))
@@ -104,11 +125,10 @@ def load_model(path: StrPath) -> Any:
     OSError
         If there is no such file, or it cannot be read.
     """
-    with named_errors(path), documents.open_document(Path(path), KIND) as archive:
-        document = read_envelope(archive)
-        names = documents.array_names(archive)
-        decoder = Decoder(KINDS, names, lambda name: documents.read_array(archive, name))
-        model = decoder.decode(document["model"])
+    with named_errors(path), documents.open_document(Path(path), KIND) as file:
+        check_envelope(file.document)
+        decoder = Decoder(KINDS, file.names, file.read)
+        model = decoder.decode(file.document["model"])
         decoder.check_all_used()
         check_model(model)
         return model
@@ -132,35 +152,22 @@ def read_info(path: StrPath) -> ModelInfo:
     >>> found.estimator, found.parameters["m"], found.info
     ('FCM', 2.0, {'data': 'none yet'})
     """
-    with named_errors(path), documents.open_document(Path(path), KIND) as archive:
-        return describe_model(read_envelope(archive))
+    with named_errors(path), documents.open_document(Path(path), KIND) as file:
+        check_envelope(file.document)
+        return describe_model(file.document)
 
 
-def read_envelope(archive: zipfile.ZipFile) -> dict[str, Any]:
-    """The document, if this version reads its format."""
-    document = documents.read_document(archive)
+def check_envelope(document: dict[str, Any]) -> None:
+    """Raise `FormatError` unless this version reads the format of the document."""
     if document.get("format") != FORMAT:
         raise FormatError(f"is not of the format {FORMAT!r}")
     schema = document.get("schema")
     if type(schema) is int and schema > SCHEMA:
-        raise FormatError(
-            f"made by a newer afcm (schema {min(schema, 10**9)}, this one reads {SCHEMA})",
-            "upgrade: pip install -U afcm",
-        )
+        fault = f"made by a newer afcm (schema {min(schema, 10**9)}, this one reads {SCHEMA})"
+        raise FormatError(fault, "upgrade: pip install -U afcm")
     if type(schema) is not int or schema < SCHEMA:
         raise FormatError(f"has a schema that is not read any more (this one reads {SCHEMA})", "save the model again")
-    return expect_fields(document, FIELDS)
-
-
-def list_versions() -> dict[str, str]:
-    """The versions of what took part in making a model."""
-    return {
-        "afcm": __version__,
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "scipy": scipy.__version__,
-        "scikit-learn": sklearn.__version__,
-    }
+    expect_fields(document, FIELDS)
 
 
 def to_plain_info(info: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -170,6 +177,5 @@ def to_plain_info(info: Mapping[str, Any] | None) -> dict[str, Any]:
     try:
         return dict(json.loads(json.dumps(dict(info or {}), allow_nan=False)))
     except (TypeError, ValueError, RecursionError) as error:
-        raise FormatError(
-            f"cannot hold this info ({to_one_line(error, 200)})", "use text, finite numbers, lists and dicts"
-        ) from error
+        fault = f"cannot hold this info ({to_one_line(error, 200)})"
+        raise FormatError(fault, "use text, finite numbers, lists and dicts") from error

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -94,16 +93,11 @@ def describe_value(node: Any) -> Any:
         return [describe_value(item) for item in node]
     if not isinstance(node, dict) or not node:
         return node
-    tag = next(iter(node))
-    return DESCRIBERS.get(tag, lambda _: tag)(node)
-
-
-DESCRIBERS: dict[str, Callable[[Any], Any]] = {
-    "float": lambda node: float(node["float"]),
-    "scalar": lambda node: describe_value(node["scalar"][1]),
-    "tuple": lambda node: describe_value(node["tuple"]),
-    "strings": lambda node: describe_value(node["strings"]),
-    "dict": lambda node: {key: describe_value(item) for key, item in node["dict"].items()},
-    "array": lambda node: f"array {node['dtype']} {node['shape']}",
-    "object": lambda node: str(node["object"]),
-}
+    tag, inner = next(iter(node.items()))
+    if tag == "array":
+        return f"array {node['dtype']} {node['shape']}"
+    if tag == "dict":
+        return {key: describe_value(item) for key, item in inner.items()}
+    if tag == "scalar":
+        return describe_value(inner[1])
+    return float(inner) if tag == "float" else describe_value(inner)

@@ -47,22 +47,13 @@ OPTIONAL: dict[str, Spec] = {"feature_names_in_": specs.names("d"), "_sklearn_ou
 
 @dataclass(frozen=True)
 class Estimator(Kind):
-    """An estimator that a file may hold: parameters, and attributes once it is fitted.
+    """An estimator that a file may hold: its parameters, and attributes with their specs once it is fitted.
 
-    Attributes
-    ----------
-    state : mapping
-        The attributes that every fit leaves, each with its spec.
-    given : mapping
-        Attributes that are the machine's and not the model's, and what makes them when a fitted estimator is read.
-    optional : mapping
-        Attributes that some fits leave, each with its spec.
-    left_out : set of str
-        Attributes that are not needed, or made again where they are.
+    What is ``given`` when a fitted one is read belongs to the machine and not to the model.
     """
 
-    optional: Mapping[str, Spec] = field(default_factory=dict)
-    left_out: frozenset[str] = frozenset()
+    optional: Mapping[str, Spec] = field(default_factory=dict)  # attributes that some fits leave
+    left_out: frozenset[str] = frozenset()  # attributes that are not needed, or made again where they are
 
     @property
     def known(self) -> Mapping[str, Spec]:

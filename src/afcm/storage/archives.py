@@ -74,15 +74,6 @@ def check_entry(entry: zipfile.ZipInfo) -> None:
         raise DamagedError(f"declares more bytes for {entry.filename[:80]} than it can hold")
 
 
-def read_bytes(archive: zipfile.ZipFile, name: str) -> bytes:
-    """The content of an entry, exactly as many bytes as it was declared with."""
-    entry = archive.getinfo(name)
-    with archive.open(entry) as handle:
-        content = handle.read(entry.file_size)
-        check_end(handle, name)
-    return content
-
-
 def read_array(archive: zipfile.ZipFile, name: str, accept: Callable[[Header], None]) -> Any:
     """An array of plain numbers, in the order of memory it was saved in.
 
@@ -104,8 +95,12 @@ def read_array(archive: zipfile.ZipFile, name: str, accept: Callable[[Header], N
         if header.size + count * header.dtype.itemsize != entry.file_size:
             raise DamagedError(f"declares another size for {name} than it has")
         flat = np.empty(count, dtype=header.dtype)
-        fill(handle, flat.view(np.uint8), name)
-        check_end(handle, name)
+        data = flat.view(np.uint8)
+        for start in range(0, data.size, CHUNK):  # at the end zipfile compares the checksum
+            part = handle.read(min(CHUNK, data.size - start))
+            if len(part) < min(CHUNK, data.size - start):
+                raise DamagedError(f"ends in the middle of {name}")
+            data[start : start + CHUNK] = np.frombuffer(part, dtype=np.uint8)
     return flat.astype(header.dtype.newbyteorder("="), copy=False).reshape(header.shape, order=header.order)
 
 
@@ -126,20 +121,3 @@ def read_header(handle: IO[bytes], name: str) -> Header:
         raise FormatError(f"holds {name} with {len(shape)} axes, more than {MOST_AXES}")
     order = "F" if match[2] == b"True" else "C"
     return Header(np.dtype(match[1].decode()), shape, order, version, len(start) + len(length) + size)
-
-
-def fill(handle: IO[bytes], flat: Any, name: str) -> None:
-    """Read until an array of bytes is full."""
-    done = 0
-    while done < flat.size:
-        part = handle.read(min(CHUNK, flat.size - done))
-        if not part:
-            raise DamagedError(f"ends in the middle of {name}")
-        flat[done : done + len(part)] = np.frombuffer(part, dtype=np.uint8)
-        done += len(part)
-
-
-def check_end(handle: IO[bytes], name: str) -> None:
-    """Nothing follows; zipfile compares the checksum at the end only."""
-    if handle.read(1):
-        raise DamagedError(f"holds more in {name} than it declares")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -36,24 +37,19 @@ def to_text(document: Mapping[str, Any]) -> bytes:
 
 def write_document(target: Path, text: bytes, arrays: Mapping[str, Any], *, compressed: bool = True) -> None:
     """Write a document and its arrays, compressed unless that is not wanted or makes the file suspiciously small."""
-    total = sum(array.nbytes for array in arrays.values())
     for method in (zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED)[not compressed :]:
         with zipfile.ZipFile(target, "w") as archive:
-            with archive.open(_new_entry(DOCUMENT, method), "w") as handle:
-                handle.write(text)
-            for name, array in arrays.items():
-                entry = _new_entry(name, method)
-                with archive.open(entry, "w", force_zip64=array.nbytes > INNOCENT_BYTES) as handle:
-                    np.lib.format.write_array(handle, little_endian(array), version=(1, 0), allow_pickle=False)
-        if total < most_bytes(target.stat().st_size):
+            for name, content in {DOCUMENT: text, **arrays}.items():
+                entry = zipfile.ZipInfo(name, DATE)
+                entry.compress_type, entry.external_attr = method, 0o644 << 16
+                large = name != DOCUMENT and content.nbytes > INNOCENT_BYTES
+                with archive.open(entry, "w", force_zip64=large) as handle:
+                    if name == DOCUMENT:
+                        handle.write(content)
+                    else:
+                        np.lib.format.write_array(handle, little_endian(content), version=(1, 0), allow_pickle=False)
+        if sum(array.nbytes for array in arrays.values()) < most_bytes(target.stat().st_size):
             return
-
-
-def _new_entry(name: str, method: int) -> zipfile.ZipInfo:
-    entry = zipfile.ZipInfo(name, DATE)
-    entry.compress_type = method
-    entry.external_attr = 0o644 << 16
-    return entry
 
 
 def little_endian(array: Any) -> Any:
@@ -65,9 +61,17 @@ def most_bytes(file_size: int) -> int:
     return max(INNOCENT_BYTES, INFLATION * file_size)
 
 
+class OpenDocument(NamedTuple):
+    """A file that is open: its document, the names of its arrays, and what reads one of them."""
+
+    document: dict[str, Any]
+    names: set[str]
+    read: Callable[[str], Any]
+
+
 @contextmanager
-def open_document(path: Path, kind: str) -> Iterator[zipfile.ZipFile]:
-    """The archive at ``path``, once its entries are a document and arrays; ``kind`` is its name in messages."""
+def open_document(path: Path, kind: str) -> Iterator[OpenDocument]:
+    """The file at ``path``, once its entries are a document and arrays; ``kind`` is its name in messages."""
     with open(path, "rb") as file:
         head = file.read(4)
         if not head:
@@ -77,15 +81,15 @@ def open_document(path: Path, kind: str) -> Iterator[zipfile.ZipFile]:
         if head != b"PK\x03\x04":
             raise FormatError(f"is not a {kind}")
         with archives.open_archive(file) as archive:
-            names = archive.namelist()
-            if DOCUMENT not in names:
+            names = set(archive.namelist()) - {DOCUMENT}
+            if DOCUMENT not in archive.namelist():
                 raise FormatError(f"is a zip file (an .npz?) but holds no {DOCUMENT}")
-            foreign = [name for name in names if name != DOCUMENT and not ARRAY_NAME.fullmatch(name)]
+            foreign = [name for name in names if not ARRAY_NAME.fullmatch(name)]
             if foreign:
                 raise FormatError(f"holds {foreign[0][:80]!r}, which no {kind} does")
-            if sum(entry.file_size for entry in archive.infolist()) > most_bytes(path.stat().st_size):
+            if sum(entry.file_size for entry in archive.infolist()) > most_bytes(file.seek(0, io.SEEK_END)):
                 raise FormatError(f"unpacks to more than {INFLATION} times its size")
-            yield archive
+            yield OpenDocument(read_document(archive), names, lambda name: read_array(archive, name))
 
 
 def read_document(archive: zipfile.ZipFile) -> dict[str, Any]:
@@ -93,9 +97,9 @@ def read_document(archive: zipfile.ZipFile) -> dict[str, Any]:
     size = archive.getinfo(DOCUMENT).file_size
     if size > DOCUMENT_BYTES:
         raise FormatError(f"has a {DOCUMENT} of {size} bytes, far too many")
-    text = archives.read_bytes(archive, DOCUMENT)
     try:
-        document = json.loads(text.decode(), object_pairs_hook=_without_repeats, parse_constant=_no_constant)
+        text = archive.read(DOCUMENT).decode()
+        document = json.loads(text, object_pairs_hook=_without_repeats, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
         raise DamagedError(f"has a {DOCUMENT} that is not proper JSON ({type(error).__name__})") from error
     if not isinstance(document, dict):
@@ -111,10 +115,6 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_constant(text: str) -> None:
     raise ValueError(f"{text} is not JSON")
-
-
-def array_names(archive: zipfile.ZipFile) -> set[str]:
-    return set(archive.namelist()) - {DOCUMENT}
 
 
 def read_array(archive: zipfile.ZipFile, name: str) -> Any:

@@ -8,7 +8,7 @@ null, true, 1, 0.5, "text", [..]      themselves
 {"all": true}                         slice(None)
 {"strings": [..]}                     an object array of strings
 {"array": "arrays/0.npy", "dtype": .., "shape": ..}
-{"csr": {"data", "indices", "indptr", "shape", "matrix"}}
+{"csr": shape, "data": .., "indices": .., "indptr": .., "matrix": true | false}
 {"object": name, "params": {..}, "state": {..}}    an instance of a class in the table
 """
 
@@ -105,7 +105,7 @@ class Encoder:
         if value.format != "csr":
             raise FormatError(f"cannot hold a sparse matrix of format {value.format!r}", "use CSR")
         parts = {name: self.encode_array(getattr(value, name)) for name in ("data", "indices", "indptr")}
-        return {"csr": {**parts, "shape": list(map(int, value.shape)), "matrix": isinstance(value, sp.spmatrix)}}
+        return {"csr": list(map(int, value.shape)), **parts, "matrix": isinstance(value, sp.spmatrix)}
 
     def encode_dict(self, value: dict[Any, Any]) -> Any:
         if not all(type(key) is str for key in value):

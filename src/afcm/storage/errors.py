@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from afcm._util.messages import to_one_line
@@ -15,12 +15,8 @@ ODD_OFFSETS = (None, errno.EINVAL)
 class FormatError(ValueError):
     """A file is not what it should be, or cannot hold a value.
 
-    Parameters
-    ----------
-    fault : str
-        What is wrong, a verb phrase whose subject is the file. Whoever reads the file adds its name.
-    advice : str, optional
-        The way out, where the fault alone tells it.
+    ``fault`` is a verb phrase whose subject is the file; whoever reads the file adds its name. ``advice`` is the way
+    out, where the fault alone tells it.
     """
 
     def __init__(self, fault: str, advice: str = "") -> None:
@@ -33,15 +29,15 @@ class DamagedError(FormatError):
 
 
 @contextmanager
-def translate_errors() -> Iterator[None]:
-    """Raise all that a file makes zipfile, zlib, NumPy or a class raise as `FormatError`; an OSError stays one."""
+def translate_errors(explain: Callable[[FormatError], Exception]) -> Iterator[None]:
+    """Raise all that a file makes zipfile, zlib, NumPy or a class raise as ``explain`` says; an OSError stays one."""
     try:
         yield
-    except FormatError:
-        raise
+    except FormatError as error:
+        raise explain(error) from error.__cause__
     except MemoryError as error:
-        raise FormatError("holds more than there is memory for", "use a larger machine") from error
+        raise explain(FormatError("holds more than there is memory for", "use a larger machine")) from error
     except Exception as error:
         if isinstance(error, OSError) and error.errno not in ODD_OFFSETS:
             raise
-        raise DamagedError(f"is damaged or cut short ({to_one_line(error, 200)})") from error
+        raise explain(DamagedError(f"is damaged or cut short ({to_one_line(error, 200)})")) from error

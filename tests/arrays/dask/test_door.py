@@ -165,7 +165,7 @@ def test_samples_that_differ_only_in_the_last_chunk(blobs):
 
 def test_model_files_say_what_to_do_with_lazy_memberships(chunks, tmp_path):
     from afcm import load_model, save_model
-    from afcm.modelfiles.errors import ModelFileError
+    from afcm.modelfiles import ModelFileError
 
     model = PlainAFCM(4, random_state=0, n_init=1).fit(chunks)
     with pytest.raises(ModelFileError, match=r"memberships_: .*Dask array.*compute"):
