@@ -181,7 +181,7 @@ def test_other_versions(tmp_path, monkeypatch):
     path = tmp_path / "c"
     stopped(MODELS["PlainAFCM"], path, 15)
     with monkeypatch.context() as patch:
-        patch.setattr("afcm._util.version.__version__", "99.0")
+        patch.setattr("afcm.checkpoints.journals.__version__", "99.0")
         with pytest.warns(CheckpointWarning, match="and is continued by 99.0"):
             MODELS["PlainAFCM"](callback=Checkpoint(path)).fit(X)
         patch.setattr("afcm.checkpoints.files.SCHEMA", 99)

@@ -156,7 +156,8 @@ def test_parts_of_another_class_than_they_should_be(path):
     redocument(path, exchange)
     refused(
         path,
-        "_fitted not FittedGraph with similarity not NeighborSimilarity or GivenSimilarity or AnchorSimilarity; fit .* again",
+        "_fitted not FittedGraph with similarity not NeighborSimilarity or GivenSimilarity or AnchorSimilarity; "
+        "fit .* again",
         [load_model],
     )
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from afcm._util import version
 from afcm._util.atomic_files import replace_file
+from afcm._util.version import __version__
 from afcm.checkpoints.facts import Facts, hash_array
 from afcm.storage import documents
 from afcm.storage.decoding import Decoder, expect_fields
@@ -56,7 +56,7 @@ class StoredFit:
 def write(path: Path, finished: bool, facts: Facts, content: Mapping[str, Any], table: Table) -> None:
     """Replace a checkpoint, or make one, in one step."""
     encoder = Encoder(table)
-    head = {"format": FORMAT, "schema": SCHEMA, "afcm": version.__version__, "finished": finished, "facts": dict(facts)}
+    head = {"format": FORMAT, "schema": SCHEMA, "afcm": __version__, "finished": finished, "facts": dict(facts)}
     document = {**head, "content": encoder.encode_named(dict(content))}
     text = documents.to_text({**document, "seal": seal(document, encoder.arrays)})
     with replace_file(path) as draft:
