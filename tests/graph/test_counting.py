@@ -11,13 +11,13 @@ from sklearn.datasets import make_blobs, make_moons
 
 from afcm.datasets import make_rings, make_spirals
 from afcm.graph import counting
-from afcm.graph.prepared import count_neighbors, counted_parts
+from afcm.graph.prepared import count_parts, search_for_counting
 from afcm.graph.similarity import search_neighbors
 from tests.strategies import quick
 
 
 def counted(X, masses=None):
-    return counted_parts(*count_neighbors(X), masses)
+    return count_parts(*search_for_counting(X), masses)
 
 
 def random_weights(rng, n):
@@ -115,5 +115,5 @@ def test_no_piece_is_smaller_than_half_a_neighbour_list(monkeypatch):
     asked = []
     monkeypatch.setattr(counting, "split_at_valleys", lambda weights, masses, least: asked.append(least))
     for k in (6, 30):
-        counted_parts(search_neighbors(np.random.default_rng(0).random((80, 2)), k)[0], k, None)
+        count_parts(search_neighbors(np.random.default_rng(0).random((80, 2)), k)[0], k, None)
     assert asked == [5, 15]

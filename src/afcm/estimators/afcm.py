@@ -160,6 +160,7 @@ class AFCM(SoftClusterer):
     array([ True])
     """
 
+    _stop = staticmethod(either_still)
     _parameter_rules: ClassVar[Rules] = {
         **ITERATIVE,
         "n_clusters": integer(or_word="auto"),
@@ -267,7 +268,7 @@ class AFCM(SoftClusterer):
             key=lambda result: self._cut(prepared, problem, result.state),
             max_iter=self.max_iter,
             tol=self.tol,
-            stop=either_still,
+            stop=self._stop,
             journal=journal,
         )
         self._store(prepared, problem, best)

@@ -108,10 +108,15 @@ def neighbor_graph(
 ) -> Graph:
     """The normalized graph of `neighbor_weights`; raises ValueError if the bandwidth makes all similarities 0."""
     graph = normalize_graph(symmetrize(neighbor_weights(found, k, kernel=kernel, bandwidth=bandwidth)), masses)
+    check_bandwidth(graph, found, k, bandwidth)
+    return graph
+
+
+def check_bandwidth(graph: Graph, found: Neighbors, k: int, bandwidth: float) -> None:
+    """Raise ValueError if a graph has no edge because the bandwidth is too small."""
     if not graph.affinity.nnz:
         typical = float(np.sqrt(np.median(to_host(found.squared[:, k - 1]))))
         raise ValueError(
             f"bandwidth={bandwidth!r} is so small against the distances in X that every similarity is 0; use about "
             f"{typical:.3g}, or kernel='local', or scale X"
         )
-    return graph

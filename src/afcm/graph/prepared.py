@@ -8,7 +8,14 @@ from typing import Any
 from afcm import arrays
 from afcm._util import progress
 from afcm.graph import counting, sharpening
-from afcm.graph.affinity import Graph, neighbor_graph, normalize_graph
+from afcm.graph.affinity import (
+    Graph,
+    check_bandwidth,
+    neighbor_weights,
+    normalize_graph,
+    symmetrize,
+    symmetrize_by_agreement,
+)
 from afcm.graph.duplicates import DistinctRows
 from afcm.graph.eigenvectors import START_ANGLE, solve_leading
 from afcm.graph.similarity import (
@@ -133,27 +140,29 @@ class GraphSetting:
 
     def from_points(self, X: Any, nodes: DistinctRows) -> PreparedGraph:
         """The graph of the nearest neighbors among different samples."""
-        points = X if nodes.masses is None else arrays.take_rows(X, nodes.rows)
-        counted = None if self.n_clusters is not None else count_neighbors(points, self.search)
-        parts = None if counted is None else counted_parts(*counted, nodes.masses)
-        n_clusters = self.n_clusters or max(parts.count if parts else 1, 1)
-        wanted = self.n_neighbors or default_n_neighbors(points.shape[0], n_clusters)
-        k = min(wanted, points.shape[0] - 1)
-        found = counted[0] if counted and counted[1] >= k else search_neighbors(points, k, self.search)[0]
-        base, (graph, hint) = self._graphs(found.first(k + 1), k, n_clusters, nodes.masses)
-        kernel = "adaptive" if self.kernel == "sharpened" else self.kernel
+        masses = nodes.masses
+        points = X if masses is None else arrays.take_rows(X, nodes.rows)
+        found, parts, n_found, n_clusters = None, None, 0, self.n_clusters
+        if n_clusters is None:
+            found, n_found = search_for_counting(points, self.search)
+            parts = count_parts(found, n_found, masses)
+            n_clusters = max(parts.count, 1)
+        k = min(self.n_neighbors or default_n_neighbors(points.shape[0], n_clusters), points.shape[0] - 1)
+        if found is None or n_found < k:
+            found, _ = search_neighbors(points, k, self.search)
+        near, hint = found.first(k + 1), None
+        if self.kernel == "sharpened":
+            kernel = "adaptive"
+            weights = symmetrize_by_agreement(neighbor_weights(near, k, kernel=kernel))
+            base = normalize_graph(weights, masses)
+            graph, hint = sharpening.sharpen(base, weights, n_clusters, k)
+        else:
+            kernel = self.kernel
+            weights = symmetrize(neighbor_weights(near, k, kernel=kernel, bandwidth=self.bandwidth))
+            base = graph = normalize_graph(weights, masses)
+            check_bandwidth(graph, near, k, self.bandwidth)
         similarity = NeighborSimilarity.from_neighbors(points, found, k, kernel, self.bandwidth)
         return PreparedGraph(X, nodes, points, similarity, graph, base, hint, parts, found.recall)
-
-    def _graphs(
-        self, found: Neighbors, k: int, n_clusters: int, masses: Any
-    ) -> tuple[Graph, sharpening.SharpenedGraph]:
-        if self.kernel != "sharpened":
-            graph = neighbor_graph(found, k, kernel=self.kernel, bandwidth=self.bandwidth, masses=masses)
-            return graph, sharpening.SharpenedGraph(graph)
-        weights = agreement_weights(found, k)
-        base = normalize_graph(weights, masses)
-        return base, sharpening.sharpen(base, weights, n_clusters, k)
 
     def from_similarities(self, similarities: Any, nodes: DistinctRows) -> PreparedGraph:
         """The graph of given similarities."""
@@ -165,12 +174,12 @@ class GraphSetting:
         return PreparedGraph(similarities, nodes, None, GivenSimilarity(nodes.rows), graph, graph, None, parts)
 
 
-def count_neighbors(points: Any, search: str = "exact") -> tuple[Neighbors, int]:
-    """Neighbors for the graph in which clusters are counted."""
+def search_for_counting(points: Any, search: str = "exact") -> tuple[Neighbors, int]:
+    """Neighbors for the graph in which clusters are counted, and their number."""
     return search_neighbors(points, COUNTING * default_n_neighbors(points.shape[0], COUNTING_CLUSTERS), search)
 
 
-def counted_parts(found: Neighbors, k: int, masses: Any) -> counting.Parts:
+def count_parts(found: Neighbors, k: int, masses: Any) -> counting.Parts:
     """Pieces of the graph of these neighbors, found on the host."""
     weights = arrays.to_host(agreement_weights(found, k))
     return counting.split_at_valleys(weights, arrays.to_host(masses), max(FEWEST_SAMPLES, k // 2))

@@ -19,7 +19,7 @@ from afcm.graph import eigenvectors
 from afcm.graph.affinity import Graph, normalize_graph
 from afcm.graph.counting import Parts
 from afcm.graph.duplicates import merge_duplicates
-from afcm.graph.prepared import count_neighbors, counted_parts
+from afcm.graph.prepared import count_parts, search_for_counting
 from afcm.graph.similarity import agreement_weights
 from afcm.selection.criteria import CRITERIA, eigengaps, judge_mixture, judge_plain, stability
 
@@ -120,8 +120,8 @@ def select_n_clusters(
     counts = check_counts(n_clusters, X.shape[0])
     nodes = merge_duplicates(X, validation.check_sample_weight(sample_weight, X.shape[0]))
     points = X if nodes.masses is None else X[nodes.rows]
-    found, k = count_neighbors(points, "auto")
-    parts = counted_parts(found, k, nodes.masses)
+    found, k = search_for_counting(points, "auto")
+    parts = count_parts(found, k, nodes.masses)
     graph = normalize_graph(agreement_weights(found, k), nodes.masses)
     table = tabulate(X, graph, counts, check_random_state(random_state))
     best, reason = recommend(parts, counts)

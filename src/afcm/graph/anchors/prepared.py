@@ -95,7 +95,7 @@ class AnchorSetting:
         points = X if masses is None or chunked else X[nodes.rows]
         progress.start_stage("learning anchors")
         found = learn_anchors(points, self.effective_anchors(points.shape[0]), np.random.RandomState(0))
-        parts = counted_parts(found, points, masses) if self.n_clusters is None else None
+        parts = count_parts(found, points, masses) if self.n_clusters is None else None
         n_clusters = self.n_clusters or max(parts.count if parts else 1, 1)
         k = self._effective_neighbors(found.shape[0], n_clusters)
         similarity = AnchorSimilarity.from_anchors(found, k, self.kernel, self.bandwidth)
@@ -130,7 +130,7 @@ class AnchorSetting:
         return self.n_neighbors
 
 
-def counted_parts(found: Any, points: Any, masses: Any) -> counting.Parts:
+def count_parts(found: Any, points: Any, masses: Any) -> counting.Parts:
     """Pieces of the graph of the anchors, in which each anchor counts the samples it stands for."""
     k = COUNTING * default_n_neighbors(found.shape[0], COUNTING_CLUSTERS)
     similarity = AnchorSimilarity.from_anchors(found, k)
