@@ -13,7 +13,7 @@ from afcm.graph.affinity import neighbor_graph
 from afcm.linalg.eigenbasis import LearningSolver
 from afcm.linalg.eigensolver import DenseSolver
 from afcm.models.embedded import EmbeddedProblem
-from afcm.neighbors.search import find_neighbors
+from afcm.neighbors import find_neighbors
 from benchmarks.measuring import best_of
 
 SIZES, N_CLUSTERS, SWEEPS = (1000, 2000, 4000), 10, 3

@@ -16,7 +16,7 @@ from afcm.fitting.loop import run
 from afcm.graph.affinity import neighbor_graph
 from afcm.metrics import clustering_accuracy
 from afcm.models.plain import PlainProblem
-from afcm.neighbors.search import find_neighbors
+from afcm.neighbors import find_neighbors
 
 N_COLUMNS, N_CLUSTERS, N_NEIGHBORS = 64, 10, 10
 # Standard deviation within clusters whose centres are uniform in [−10, 10]: apart, and touching.

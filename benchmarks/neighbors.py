@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 from sklearn.datasets import make_blobs
 
-from afcm.neighbors import approximate
-from afcm.neighbors.search import find_neighbors
+from afcm.neighbors import approximate, find_neighbors
 from benchmarks.measuring import measure
 
 K, ENOUGH, LIMIT = 11, 0.95, 100.0
@@ -48,7 +47,7 @@ def make_samples(n, d):
 
 
 def search_afcm(X):
-    return approximate.nearest(X, K).indices
+    return approximate.find_approximate_neighbors(X, K).indices
 
 
 def search_faiss_ivf(X, n_probes):

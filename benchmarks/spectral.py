@@ -13,7 +13,7 @@ from sklearn.neighbors import kneighbors_graph
 
 from afcm import AFCM
 from afcm.datasets import load_dataset
-from afcm.neighbors.search import find_neighbors
+from afcm.neighbors import find_neighbors
 from benchmarks.measuring import best_of, measure
 
 K = 10

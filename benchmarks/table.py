@@ -37,9 +37,9 @@ def write_blobs(path: Path, n_rows: int) -> None:
 def run_command(arguments: list[str], small: str) -> tuple[dict[str, Any], float]:
     """Run the command in this process, first on a small file that loads all libraries; its JSON, and its MB."""
     from afcm.cli import app
-    from afcm.compiled.centers import CompiledLook
+    from afcm.compiled.centers import NumbaPass
 
-    CompiledLook(np.ones((9, 3)), None)(np.ones((2, 3)), 1.0)
+    NumbaPass(np.ones((9, 3)), None)(np.ones((2, 3)), 1.0)
     with redirect_stdout(io.StringIO()):
         app(["fit", small, "--clusters", "2", "--method", "PlainAFCM", "--json"], standalone_mode=False)
     printed = io.StringIO()

@@ -7,7 +7,7 @@ import pytest
 
 from afcm import AFCM
 from afcm._util import progress
-from afcm.neighbors.search import find_neighbors
+from afcm.neighbors import find_neighbors
 
 
 def test_nobody_need_listen():

@@ -9,7 +9,7 @@ from afcm import AFCM, FCM, EntropyFCM, PlainAFCM, arrays
 from afcm.datasets import make_rings
 from afcm.graph.affinity import normalize_graph
 from afcm.metrics import adjusted_rand
-from afcm.neighbors.search import find_neighbors
+from afcm.neighbors import find_neighbors
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 torch_k_means = pytest.importorskip("afcm.fitting.torch_k_means", reason="PyTorch is not installed")

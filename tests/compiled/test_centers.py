@@ -12,7 +12,7 @@ from sklearn.base import clone
 pytest.importorskip("numba")
 from afcm import FCM, EntropyFCM, PlainAFCM
 from afcm.compiled import centers as center_loops
-from afcm.compiled.centers import CompiledLook
+from afcm.compiled.centers import NumbaPass
 from afcm.equations import fuzzy_c_means, paper
 from afcm.fitting.loop import alternate, memberships_still
 from afcm.models.fuzzy import FuzzyProblem
@@ -48,7 +48,7 @@ def assert_same(found, wanted, tol):
 def test_statistics_are_those_of_the_equation(shape, weighted, dtype, tol, fuzzy):
     points, centers, masses = case(*shape, dtype=dtype)
     masses = masses if weighted else None
-    found = CompiledLook(points, masses, fuzzy).statistics(centers, 0.5)
+    found = NumbaPass(points, masses, fuzzy).statistics(centers, 0.5)
     assert found.totals.dtype == found.moments.dtype == dtype
     assert_same(found, expected(points, masses, centers, 0.5, fuzzy), tol)
 
@@ -57,7 +57,7 @@ def test_statistics_are_those_of_the_equation(shape, weighted, dtype, tol, fuzzy
 def test_any_fuzziness(precision):
     points, centers, _ = case(500, 5, 4)
     assert_same(
-        CompiledLook(points, None).statistics(centers, precision),
+        NumbaPass(points, None).statistics(centers, precision),
         expected(points, None, centers, precision, False),
         1e-9,
     )
@@ -68,7 +68,7 @@ def test_a_common_offset_costs_few_digits(fuzzy):
     points, centers, _ = case(400, 6, 3)
     points, centers = points + 1e8, centers + 1e8
     assert_same(
-        CompiledLook(points, None, fuzzy).statistics(centers, 0.5), expected(points, None, centers, 0.5, fuzzy), 1e-6
+        NumbaPass(points, None, fuzzy).statistics(centers, 0.5), expected(points, None, centers, 0.5, fuzzy), 1e-6
     )
 
 
@@ -76,14 +76,14 @@ def test_samples_on_centres_belong_to_them():
     points, centers, _ = case(40, 3, 4)
     points[:4], centers[3] = centers, centers[2]  # the last two coincide
     assert_same(
-        CompiledLook(points, None, True).statistics(centers, None), expected(points, None, centers, None, True), 1e-12
+        NumbaPass(points, None, True).statistics(centers, None), expected(points, None, centers, None, True), 1e-12
     )
 
 
 @pytest.mark.parametrize("fuzzy", [False, True])
 def test_chunks_add_up_and_threads_do_not_matter(monkeypatch, fuzzy):
     points, centers, masses = case(5000, 8, 5)
-    look = CompiledLook(points, masses, fuzzy)
+    look = NumbaPass(points, masses, fuzzy)
     monkeypatch.setattr(center_loops, "CHUNK_ROWS", 700)
     many = look.statistics(centers, 0.5)
     assert_same(many, expected(points, masses, centers, 0.5, fuzzy), 1e-12)
@@ -99,7 +99,7 @@ def test_chunks_add_up_and_threads_do_not_matter(monkeypatch, fuzzy):
 def test_exponentials(dtype, bits, least, tol):
     values = np.concatenate([np.linspace(1.05 * least, 0, 100_001), -np.geomspace(1e-300, 1, 1000)]).astype(dtype)
     found = values.copy()
-    exponentials = center_loops.exponentials_64 if dtype is np.float64 else center_loops.exponentials_32
+    exponentials = center_loops.exponentiate_64 if dtype is np.float64 else center_loops.exponentiate_32
     exponentials(found, np.empty(values.size, bits))
     seen = values > least
     assert np.abs(found[seen] / np.exp(values[seen].astype(np.float64)) - 1).max() < tol
@@ -111,8 +111,8 @@ def test_memory_mapped_and_read_only_samples(tmp_path):
     points, centers, _ = case(1000, 4, 3)
     np.save(tmp_path / "x.npy", points)
     mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
-    assert_same(CompiledLook(mapped, None).statistics(centers, 0.5), expected(points, None, centers, 0.5, False), 1e-12)
-    assert_same(CompiledLook(points[:, ::-1], None).statistics(centers[:, ::-1], 0.5),
+    assert_same(NumbaPass(mapped, None).statistics(centers, 0.5), expected(points, None, centers, 0.5, False), 1e-12)
+    assert_same(NumbaPass(points[:, ::-1], None).statistics(centers[:, ::-1], 0.5),
                 expected(points[:, ::-1], None, centers[:, ::-1], 0.5, False), 1e-12)  # fmt: skip
 
 
@@ -120,7 +120,7 @@ def test_memory_mapped_and_read_only_samples(tmp_path):
 def always(monkeypatch):
     """Compiled loops even for few samples, and few of them watched."""
     monkeypatch.setattr(center_loops, "WORTH_COMPILING", 0)
-    monkeypatch.setattr("afcm.compiled.looks.WORTH_FUSING", 0)
+    monkeypatch.setattr("afcm.compiled.dispatch.WORTH_FUSING", 0)
     monkeypatch.setattr(center_loops, "WATCHED_ROWS", 50)
 
 
@@ -130,7 +130,7 @@ def test_fits_are_the_same_with_and_without(always, monkeypatch, model, weighted
     points, centers, masses = case(2000, 5, 4)
     masses = masses if weighted else None
     fast = clone(model).set_params(init=centers).fit(points, sample_weight=masses)
-    monkeypatch.setattr("afcm.compiled.looks.WORTH_FUSING", 1e99)
+    monkeypatch.setattr("afcm.compiled.dispatch.WORTH_FUSING", 1e99)
     slow = clone(model).set_params(init=centers).fit(points, sample_weight=masses)
     assert fast.n_iter_ >= slow.n_iter_  # J may stand still a sweep later in other rounding
     assert fast.memberships_ == pytest.approx(slow.memberships_, abs=1e-5)
@@ -144,7 +144,7 @@ def test_samples_of_weight_0_do_not_decide_when_a_run_stops(always, monkeypatch,
     points, centers, _ = case(2000, 5, 4)
     masses = np.arange(2000) % 2.0  # every sample that would be watched first has none
     if not fused:
-        monkeypatch.setattr("afcm.compiled.looks.WORTH_FUSING", 1e99)
+        monkeypatch.setattr("afcm.compiled.dispatch.WORTH_FUSING", 1e99)
     weighted = clone(model).set_params(init=centers).fit(points, sample_weight=masses)
     alone = clone(model).set_params(init=centers).fit(points[1::2])
     np.testing.assert_allclose(weighted.history_["objective"], alone.history_["objective"], rtol=1e-9)

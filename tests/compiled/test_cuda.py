@@ -7,7 +7,7 @@ from sklearn.datasets import load_digits, make_blobs, make_moons
 from afcm import AFCM, FCM, EntropyFCM, PlainAFCM
 from afcm.equations import fuzzy_c_means, paper
 from afcm.metrics import clustering_accuracy
-from afcm.neighbors.search import find_neighbors
+from afcm.neighbors import find_neighbors
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 if not torch.cuda.is_available():
@@ -29,8 +29,8 @@ def blobs(n, d, c, spread=3.0):
 def test_fused_neighbours_are_exact(n, d, k):
     X = blobs(n, d, 5)
     for queries in (None, X[:777] + 0.1):
-        indices, squared = cuda_neighbors.nearest(X, k, queries)
-        expected, distances = torch_neighbors.nearest(X, k, queries)
+        indices, squared = cuda_neighbors.search_fused(X, k, queries)
+        expected, distances = torch_neighbors.search_blocked(X, k, queries)
         assert (indices == expected).double().mean() > 0.9999
         torch.testing.assert_close(squared, distances, rtol=1e-4, atol=0)
 
@@ -41,7 +41,7 @@ def test_candidates_are_proven(precise, d):
     X = blobs(20_000, d, 5)
     table, own = cuda_neighbors.Table.of(X, 11), torch.arange(20_000, device="cuda")
     indices, _, doubtful = cuda_neighbors._searched(table, X, own, 11, precise=precise)
-    expected, _ = torch_neighbors.nearest(X, 11)
+    expected, _ = torch_neighbors.search_blocked(X, 11)
     assert doubtful.numel() < 2000
     proven = torch.ones(20_000, dtype=torch.bool, device="cuda")
     proven[doubtful] = False
@@ -51,8 +51,8 @@ def test_candidates_are_proven(precise, d):
 def test_an_outlier_far_away_spoils_nothing():
     X = blobs(6000, 16, 4)
     X[0] = 1e6
-    indices, _ = cuda_neighbors.nearest(X, 5)
-    expected, _ = torch_neighbors.nearest(X, 5)
+    indices, _ = cuda_neighbors.search_fused(X, 5)
+    expected, _ = torch_neighbors.search_blocked(X, 5)
     assert (indices == expected)[1:].double().mean() > 0.999
 
 
@@ -72,7 +72,7 @@ def test_a_fused_look_is_the_expectation(n, d, c, weighted, fuzzy):
 
     degrees, expected = true(centers, gamma, None if masses is None else masses.double())
     old, _ = true(before, gamma / 2)
-    found, change = cuda_centers.FusedLook(X, masses, fuzzy)(centers, gamma, (before, gamma / 2))
+    found, change = cuda_centers.TritonPass(X, masses, fuzzy)(centers, gamma, (before, gamma / 2))
     # Shares are rounded to half precision: centres made by a single sample would show it, sums over many do not.
     for ours, theirs, most in zip(found, expected, (5e-4, 5e-4, 1e-5, 1e-5), strict=True):
         wanted = torch.as_tensor(theirs, device="cuda").double()

@@ -22,7 +22,7 @@ from afcm.graph.affinity import (
 from afcm.graph.duplicates import merge_duplicates, row_keys
 from afcm.graph.kernels import KERNELS, NeighborLists, adaptive, binary, gaussian, local, neighbor_lists
 from afcm.linalg.ratios import inverse_sqrt, ratio
-from afcm.neighbors.search import Neighbors, find_neighbors
+from afcm.neighbors import Neighbors, find_neighbors
 from tests.equations.test_paper import Foreign
 from tests.strategies import affinities, quick
 

@@ -21,7 +21,7 @@ from afcm.linalg.operator import GraphPlusLowRank
 from afcm.models.embedded import EmbeddedProblem
 from afcm.models.extension import extend, inverse_spectrum
 from afcm.models.plain import PlainProblem
-from afcm.neighbors.search import find_neighbors
+from afcm.neighbors import find_neighbors
 from tests.reference import dense_paper_run
 from tests.strategies import affinities, quick
 

@@ -8,8 +8,8 @@ from sklearn.datasets import make_blobs
 
 from afcm import AFCM
 from afcm._util import threads
-from afcm.neighbors import approximate
-from afcm.neighbors.search import MANY_SAMPLES, find_neighbors, is_approximate
+from afcm.neighbors import approximate, find_neighbors
+from afcm.neighbors.search import MANY_SAMPLES, is_approximate
 from tests.neighbors.test_search import by_sorting
 
 pytest.importorskip("numba", reason="the approximate search needs Numba (afcm[fast])")
@@ -28,14 +28,14 @@ def true_share(found, points):
 @pytest.mark.parametrize(("n", "d", "k"), [(3000, 7, 11), (2500, 16, 3), (1500, 67, 30)])
 def test_most_neighbors_are_found_and_the_recall_is_what_it_says(n, d, k, dtype):
     points = touching(n, d, dtype)
-    found = approximate.nearest(points, k)
+    found = approximate.find_approximate_neighbors(points, k)
     assert found.recall >= approximate.RECALL
     assert true_share(found, points) == pytest.approx(found.recall, abs=0.02)
 
 
 def test_distances_are_those_of_the_neighbors_in_double_precision_nearest_first():
     points = touching(2000, 9, np.float32) + np.float32(100)
-    found = approximate.nearest(points, 8)
+    found = approximate.find_approximate_neighbors(points, 8)
     exact = ((points[found.indices].astype(float) - points[:, None, :].astype(float)) ** 2).sum(axis=2)
     np.testing.assert_allclose(found.squared, exact, rtol=1e-12)
     assert (np.diff(found.squared, axis=1) >= 0).all()
@@ -47,16 +47,16 @@ def test_a_search_that_may_not_try_for_long_says_how_little_it_found(monkeypatch
     points = touching(1500, 16)
     monkeypatch.setattr(approximate, "MOST_PARTITIONS", 1)
     monkeypatch.setattr(approximate, "CELL_SIZE", 40)
-    found = approximate.nearest(points, 5)
+    found = approximate.find_approximate_neighbors(points, 5)
     assert found.recall < 0.8
     assert true_share(found, points) == pytest.approx(found.recall, abs=0.05)
 
 
 def test_the_number_of_threads_changes_nothing():
     points = touching(3000, 12)
-    several = approximate.nearest(points, 10)
+    several = approximate.find_approximate_neighbors(points, 10)
     with threads.without_threads():
-        alone = approximate.nearest(points, 10)
+        alone = approximate.find_approximate_neighbors(points, 10)
     np.testing.assert_array_equal(several.indices, alone.indices)
     np.testing.assert_array_equal(several.squared, alone.squared)
     assert several.recall == alone.recall
@@ -65,14 +65,17 @@ def test_the_number_of_threads_changes_nothing():
 @pytest.mark.parametrize("scale", [1e-150, 1e150])
 def test_no_scale_is_too_small_or_too_large(scale):
     points = touching(1500, 8)
-    plain, scaled = approximate.nearest(points, 6), approximate.nearest(points * scale, 6)
+    plain, scaled = (
+        approximate.find_approximate_neighbors(points, 6),
+        approximate.find_approximate_neighbors(points * scale, 6),
+    )
     assert (plain.indices == scaled.indices).mean() > 0.999
 
 
 def test_offsets_and_far_outliers_cost_no_neighbors():
     points = touching(2000, 8) + 1e6
     points[7] = 1e9
-    found = approximate.nearest(points, 6)
+    found = approximate.find_approximate_neighbors(points, 6)
     assert true_share(found, points) > 0.95
 
 
@@ -95,7 +98,7 @@ def test_samples_that_met_too_few_are_searched_exactly(monkeypatch):
 
 def test_cells_are_a_partition_of_about_the_size_asked_for():
     points = touching(5000, 6)
-    cells = approximate.random_cells(approximate.Frame.of(points), 100, np.random.default_rng(0))
+    cells = approximate.draw_cells(approximate.Frame.of(points), 100, np.random.default_rng(0))
     np.testing.assert_array_equal(np.sort(cells.order), np.arange(5000))
     assert cells.offsets[0] == 0
     assert cells.offsets[-1] == 5000
@@ -107,7 +110,10 @@ def test_memory_mapped_samples_are_read_where_they_are(tmp_path):
     points = touching(2000, 8)
     np.save(tmp_path / "points.npy", points)
     mapped = np.load(tmp_path / "points.npy", mmap_mode="r")
-    np.testing.assert_array_equal(approximate.nearest(mapped, 6).indices, approximate.nearest(points, 6).indices)
+    np.testing.assert_array_equal(
+        approximate.find_approximate_neighbors(mapped, 6).indices,
+        approximate.find_approximate_neighbors(points, 6).indices,
+    )
 
 
 def test_who_is_searched_approximately():

@@ -7,10 +7,10 @@ import pytest
 import scipy.sparse as sp
 
 from afcm._util import threads
-from afcm.neighbors import exact
-from afcm.neighbors.search import CARELESSNESS, _by_blocks, _by_tree, find_neighbors
+from afcm.neighbors import exact, find_neighbors
+from afcm.neighbors.search import MISS_TOLERANCE, _search_cells, _search_tree
 
-WAYS = {"tree": _by_tree, "blocks": _by_blocks, "any": find_neighbors}
+WAYS = {"tree": _search_tree, "blocks": _search_cells, "any": find_neighbors}
 
 
 def by_sorting(points, k, queries=None):
@@ -98,8 +98,10 @@ def test_separated_clusters_are_searched_one_at_a_time(monkeypatch):
     monkeypatch.setattr(exact, "CELL_SIZE", 50)
     rng = np.random.default_rng(0)
     points = np.repeat(100 * rng.standard_normal((10, 8)), 100, axis=0) + rng.standard_normal((1000, 8))
-    table = exact.Table.of(points)
-    looked_at = [table.within_reach(cell, points[rows], 10).samples.size for cell, rows in table.jobs(points)]
+    table = exact.CellTable.of(points)
+    looked_at = [
+        table.frame_within_reach(cell, points[rows], 10).samples.size for cell, rows in table.group_queries(points)
+    ]
     assert np.mean(looked_at) < 300
 
 
@@ -110,4 +112,4 @@ def test_rows_too_fine_for_float32_are_found_in_float64():
     found = find_neighbors(points, 5)
     order, squared = by_sorting(points, 5)
     np.testing.assert_array_equal(found.indices[3:], order[3:])
-    np.testing.assert_allclose(found.squared, squared, rtol=CARELESSNESS)  # all are equally far for the first 3
+    np.testing.assert_allclose(found.squared, squared, rtol=MISS_TOLERANCE)  # all are equally far for the first 3

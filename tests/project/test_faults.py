@@ -14,8 +14,8 @@ from sklearn.datasets import make_blobs
 from afcm import AFCM, PlainAFCM, plots
 from afcm._util import optional
 from afcm._util.atomic_files import remove_drafts
-from afcm.compiled import looks
-from afcm.compiled.jit import machine_code
+from afcm.compiled import dispatch
+from afcm.compiled.jit import compile_numba
 from afcm.exceptions import AFCMWarning, NotConvergedWarning
 from afcm.linalg import eigensolver
 from afcm.metrics import adjusted_rand
@@ -90,11 +90,11 @@ def doubled(values):
 def test_a_damaged_cache_of_machine_code_costs_a_compilation(ending, tmp_path, monkeypatch):
     numba = pytest.importorskip("numba", reason="Numba is not installed")
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
-    machine_code(doubled, set())(np.ones(3))
+    compile_numba(doubled, set())(np.ones(3))
     for file in tmp_path.rglob(f"*.{ending}"):
         file.write_bytes(b"damaged")
     values = np.ones(3)
-    machine_code(doubled, set())(values)
+    compile_numba(doubled, set())(values)
     np.testing.assert_array_equal(values, 2.0)
 
 
@@ -147,7 +147,7 @@ def broken(monkeypatch):
 def test_a_numba_that_cannot_be_used_costs_time_and_a_word(fault, said, monkeypatch):
     pytest.importorskip("numba", reason="Numba is not installed")
     fault(*[monkeypatch, "numba"][: fault.__code__.co_argcount])
-    monkeypatch.setattr(looks, "WORTH_FUSING", 0)
+    monkeypatch.setattr(dispatch, "WORTH_FUSING", 0)
     with pytest.warns(AFCMWarning, match=f"numba is not used, so this is slower: .*{said}"):
         model = PlainAFCM(4, random_state=0).fit(X)
     assert adjusted_rand(model.labels_, y) == 1.0

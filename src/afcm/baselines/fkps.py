@@ -18,7 +18,7 @@ from afcm.estimators import validation
 from afcm.estimators.parameters import Rules, choice_or_array, integer, real
 from afcm.fitting import starts
 from afcm.fitting.loop import Result, run
-from afcm.neighbors.search import find_neighbors
+from afcm.neighbors import find_neighbors
 
 # As published: sweeps of memberships and centers between two shrinkages, and the (relative) decrease that ends them.
 INNER_SWEEPS, INNER_TOL = 50, 1e-2

@@ -17,7 +17,7 @@ from afcm._typing import Floats, Integers
 from afcm._util.optional import is_usable
 from afcm.baselines import equations
 from afcm.baselines.equations import TIE
-from afcm.compiled.jit import machine_code
+from afcm.compiled.jit import compile_numba
 
 Loop = TypeVar("Loop", bound=Callable[..., Any])
 
@@ -38,7 +38,7 @@ def compile_loop(loop: Callable[..., Any]) -> Any:
     """The loop as machine code; None without Numba."""
     if not is_usable("numba", "fast"):
         return None
-    return machine_code(loop, {"reassoc", "contract"})  # sums of d terms in any order: SIMD
+    return compile_numba(loop, {"reassoc", "contract"})  # sums of d terms in any order: SIMD
 
 
 def hartigan_scalar(points: Floats, labels: Integers, centers: Floats, sizes: Integers) -> None:

@@ -23,7 +23,7 @@ from afcm.graph.affinity import neighbor_graph
 from afcm.graph.duplicates import merge_duplicates
 from afcm.graph.kernels import KERNELS
 from afcm.graph.prepared import PreparedGraph
-from afcm.neighbors.search import find_neighbors
+from afcm.neighbors import find_neighbors
 
 # The eigenvectors end when the subspace is this close (radians).
 ANGLE_TOL = 1e-6

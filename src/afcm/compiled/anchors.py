@@ -6,18 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from afcm.compiled.jit import machine_code
+from afcm.compiled.jit import compile_numba
 
 # Costs are compared with the list's last in groups of so many (two SIMD registers).
 GROUP = 16
 
 
-def loop(function: Any) -> Any:
+def compile_fast(function: Any) -> Any:
     """Compiled with sums and minima in any order, which SIMD needs; there are no NaNs."""
-    return machine_code(function, {"reassoc", "contract", "nsz", "nnan"})
+    return compile_numba(function, {"reassoc", "contract", "nsz", "nnan"})
 
 
-@loop
+@compile_fast
 def insert(costs: Any, numbers: Any, cost: Any, number: int) -> None:
     """Put an anchor into a list that is sorted by cost, ties by number; the last falls out."""
     place = numbers.size - 1
@@ -27,7 +27,7 @@ def insert(costs: Any, numbers: Any, cost: Any, number: int) -> None:
     costs[place], numbers[place] = cost, number
 
 
-@loop
+@compile_fast
 def add_products(row: Any, columns: Any, costs: Any) -> None:
     """``costs += row @ columns``, four axes at a time."""
     n_axes = row.size
@@ -43,8 +43,8 @@ def add_products(row: Any, columns: Any, costs: Any) -> None:
             costs[i] += a[i] * p
 
 
-@loop
-def least_of_groups(costs: Any, minima: Any) -> None:
+@compile_fast
+def find_group_minima(costs: Any, minima: Any) -> None:
     """The smallest of each group; group g holds g, g + G, g + 2G, …: anchors side by side are in different ones."""
     n_groups = minima.size
     minima[:] = costs[:n_groups]
@@ -54,8 +54,8 @@ def least_of_groups(costs: Any, minima: Any) -> None:
             minima[group] = min(minima[group], part[group])
 
 
-@loop
-def nearest(rows: Any, columns: Any, norms: Any, candidates: Any, last: Any) -> None:
+@compile_fast
+def find_candidates(rows: Any, columns: Any, norms: Any, candidates: Any, last: Any) -> None:
     """For each row (float32, about the anchors' mean) the anchors of the smallest ``‖a‖² − 2 a·x``, and the largest of
     these. ``columns`` hold −2 a, as many as fill whole groups; what is beyond the last anchor has infinite norm. As
     many groups as anchors are wanted have one below the last of their minima: what is above it is never looked at.
@@ -65,7 +65,7 @@ def nearest(rows: Any, columns: Any, norms: Any, candidates: Any, last: Any) -> 
     for row in range(rows.shape[0]):
         costs[:] = norms
         add_products(rows[row], columns, costs)
-        least_of_groups(costs, minima)
+        find_group_minima(costs, minima)
         kept[:] = np.inf
         for group in range(minima.size):
             if minima[group] < kept[-1]:
@@ -81,8 +81,8 @@ def nearest(rows: Any, columns: Any, norms: Any, candidates: Any, last: Any) -> 
         last[row] = kept[-1]
 
 
-@loop
-def measured(points: Any, anchors: Any, candidates: Any, indices: Any, squared: Any) -> None:
+@compile_fast
+def measure_candidates(points: Any, anchors: Any, candidates: Any, indices: Any, squared: Any) -> None:
     """The nearest of each sample's candidates by distances in float64, ties by number."""
     for row in range(points.shape[0]):
         squared[row] = np.inf
@@ -97,8 +97,8 @@ def measured(points: Any, anchors: Any, candidates: Any, indices: Any, squared: 
                 insert(squared[row], indices[row], cost, anchor)
 
 
-@loop
-def gram(offsets: Any, indices: Any, weights: Any, masses: Any, total: Any) -> None:
+@compile_fast
+def add_gram(offsets: Any, indices: Any, weights: Any, masses: Any, total: Any) -> None:
     """``Qᵀ M Q`` of some rows of a CSR matrix, added to ``total``; ``masses`` may be empty: all 1."""
     for row in range(offsets.size - 1):
         mass = masses[row] if masses.size else 1.0
@@ -109,7 +109,7 @@ def gram(offsets: Any, indices: Any, weights: Any, masses: Any, total: Any) -> N
                 target[indices[second]] += share * weights[second]
 
 
-def padded(columns: Any, norms: Any) -> tuple[Any, Any]:
+def pad_to_groups(columns: Any, norms: Any) -> tuple[Any, Any]:
     """Columns and norms filled up to whole groups; what is added is infinitely far."""
     n_more = -norms.size % GROUP
     if not n_more:

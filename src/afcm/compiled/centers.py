@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from afcm._util.threads import for_each, one_blas_thread
-from afcm.compiled.jit import machine_code
+from afcm.compiled.jit import compile_numba
 from afcm.equations import fuzzy_c_means, paper
 from afcm.equations.paper import Statistics
 
@@ -30,18 +30,18 @@ MOST_COLUMNS, WORTH_COMPILING = 128, 30_000_000
 LEAST_64, LEAST_32 = -708.0, -87.0
 
 
-def loose(loop: Any) -> Any:
+def compile_loose(loop: Any) -> Any:
     """Compiled with sums in any order, which SIMD needs."""
-    return machine_code(loop, {"reassoc", "contract", "nsz"})
+    return compile_numba(loop, {"reassoc", "contract", "nsz"})
 
 
-def strict(loop: Any) -> Any:
+def compile_strict(loop: Any) -> Any:
     """Compiled as it stands: rounding by adding a large constant must not be simplified away."""
-    return machine_code(loop, {"contract"})
+    return compile_numba(loop, {"contract"})
 
 
-@strict
-def exponentials_64(values: Any, bits: Any) -> None:
+@compile_strict
+def exponentiate_64(values: Any, bits: Any) -> None:
     """``exp`` of numbers up to 0, in place, to two units in the last place; 0 below `LEAST_64`."""
     scales = bits.view(np.float64)
     for i in range(values.size):
@@ -66,8 +66,8 @@ def exponentials_64(values: Any, bits: Any) -> None:
         values[i] *= scales[i]
 
 
-@strict
-def exponentials_32(values: Any, bits: Any) -> None:
+@compile_strict
+def exponentiate_32(values: Any, bits: Any) -> None:
     """The same in single precision."""
     scales = bits.view(np.float32)
     least = np.float32(LEAST_32)
@@ -88,16 +88,16 @@ def exponentials_32(values: Any, bits: Any) -> None:
         values[i] *= scales[i]
 
 
-@loose
-def turn(points: Any, reference: Any, columns: Any) -> None:
+@compile_loose
+def transpose_tile(points: Any, reference: Any, columns: Any) -> None:
     """A tile of samples about the reference, each column contiguous."""
     for i in range(points.shape[0]):
         for k in range(points.shape[1]):
             columns[k, i] = points[i, k] - reference[k]
 
 
-@loose
-def measure(columns: Any, target: Any, costs: Any) -> None:
+@compile_loose
+def measure_distances(columns: Any, target: Any, costs: Any) -> None:
     """Squared distances of a tile to one centre (from differences: no digits cancel)."""
     n_columns, size = target.size, costs.size
     costs[:] = 0
@@ -113,8 +113,8 @@ def measure(columns: Any, target: Any, costs: Any) -> None:
             costs[i] += (a[i] - p) ** 2
 
 
-@loose
-def moments_of(columns: Any, shares: Any, moments: Any) -> None:
+@compile_loose
+def add_moments(columns: Any, shares: Any, moments: Any) -> None:
     """Add ``Σ_i share_i x_i`` of a tile."""
     n_columns, size = moments.size, shares.size
     zero = shares.dtype.type(0)
@@ -138,8 +138,8 @@ def moments_of(columns: Any, shares: Any, moments: Any) -> None:
         moments[k] += p
 
 
-@loose
-def soften(costs: Any, precision: Any, lowest: Any, degrees: Any, spread: Any, bits: Any) -> None:  # noqa: PLR0917
+@compile_loose
+def soften_tile(costs: Any, precision: Any, lowest: Any, degrees: Any, spread: Any, bits: Any) -> None:  # noqa: PLR0917
     """op3 for a tile: memberships, and the sums they were divided by."""
     spread[:] = 0
     for j in range(costs.shape[0]):
@@ -147,9 +147,9 @@ def soften(costs: Any, precision: Any, lowest: Any, degrees: Any, spread: Any, b
         for i in range(lowest.size):
             row[i] = precision * (lowest[i] - costs[j, i])
         if row.itemsize == 8:
-            exponentials_64(row, bits.view(np.int64))
+            exponentiate_64(row, bits.view(np.int64))
         else:
-            exponentials_32(row, bits.view(np.int32))
+            exponentiate_32(row, bits.view(np.int32))
         for i in range(lowest.size):
             spread[i] += row[i]
     for j in range(costs.shape[0]):
@@ -157,8 +157,8 @@ def soften(costs: Any, precision: Any, lowest: Any, degrees: Any, spread: Any, b
             degrees[j, i] /= spread[i]
 
 
-@loose
-def sharpen(costs: Any, lowest: Any, degrees: Any, spread: Any) -> None:
+@compile_loose
+def sharpen_tile(costs: Any, lowest: Any, degrees: Any, spread: Any) -> None:
     """FCM's memberships with m = 2 for a tile; centres at distance 0 share a sample equally."""
     spread[:] = 0
     for j in range(costs.shape[0]):
@@ -171,8 +171,8 @@ def sharpen(costs: Any, lowest: Any, degrees: Any, spread: Any) -> None:
             degrees[j, i] /= spread[i]
 
 
-@strict
-def sum_of_logs(values: Any) -> float:
+@compile_strict
+def sum_logs(values: Any) -> float:
     """``Σ log`` of numbers from 1 to a few thousand: logarithms of products."""
     total, product = 0.0, 1.0
     for i in range(values.size):
@@ -183,8 +183,8 @@ def sum_of_logs(values: Any) -> float:
     return total + math.log(product)
 
 
-@loose
-def look(  # noqa: PLR0917
+@compile_loose
+def scan_samples(  # noqa: PLR0917
     points: Any, masses: Any, centers: Any, reference: Any, precision: Any, fuzzy: bool, totals: Any, moments: Any
 ) -> tuple[float, float]:
     """Add the totals and moments (about the reference) of some samples; returns their scatter and free energy."""
@@ -196,26 +196,26 @@ def look(  # noqa: PLR0917
     scatter, energy = 0.0, 0.0
     for start in range(0, points.shape[0], tile):
         size = min(tile, points.shape[0] - start)
-        turn(points[start : start + size], reference, columns)
+        transpose_tile(points[start : start + size], reference, columns)
         near, sums = lowest[:size], spread[:size]
         for j in range(n_clusters):
-            measure(columns, targets[j], costs[j, :size])
+            measure_distances(columns, targets[j], costs[j, :size])
             for i in range(size):
                 near[i] = costs[j, i] if j == 0 else min(near[i], costs[j, i])
         if fuzzy:
-            sharpen(costs, near, degrees, sums)
+            sharpen_tile(costs, near, degrees, sums)
         else:
-            soften(costs, precision, near, degrees, sums, bits)
-            energy += energy_of(near, sums, precision, masses[start : start + size])
+            soften_tile(costs, precision, near, degrees, sums, bits)
+            energy += sum_energy(near, sums, precision, masses[start : start + size])
         for j in range(n_clusters):
             shares = degrees[j, :size]
-            scatter += weigh(shares, costs[j], masses[start : start + size], fuzzy, totals[j : j + 1])
-            moments_of(columns, shares, moments[j])
+            scatter += weigh_memberships(shares, costs[j], masses[start : start + size], fuzzy, totals[j : j + 1])
+            add_moments(columns, shares, moments[j])
     return scatter, energy
 
 
-@loose
-def weigh(degrees: Any, costs: Any, masses: Any, fuzzy: bool, total: Any) -> float:
+@compile_loose
+def weigh_memberships(degrees: Any, costs: Any, masses: Any, fuzzy: bool, total: Any) -> float:
     """Memberships of a cluster become shares (u or u², times the mass) in place; adds them up, returns the scatter."""
     count = degrees.dtype.type(0)  # in the samples' own precision
     scatter = count
@@ -232,8 +232,8 @@ def weigh(degrees: Any, costs: Any, masses: Any, fuzzy: bool, total: Any) -> flo
     return scatter
 
 
-@loose
-def energy_of(lowest: Any, spread: Any, precision: Any, masses: Any) -> float:
+@compile_loose
+def sum_energy(lowest: Any, spread: Any, precision: Any, masses: Any) -> float:
     """``Σ_i m_i (γ min_j d²_ij − log Σ_j exp(…))`` of a tile."""
     energy = 0.0
     if masses.size:
@@ -242,11 +242,11 @@ def energy_of(lowest: Any, spread: Any, precision: Any, masses: Any) -> float:
         return energy
     for i in range(lowest.size):
         energy += precision * lowest[i]
-    return energy - sum_of_logs(spread)
+    return energy - sum_logs(spread)
 
 
 @dataclass(frozen=True)
-class CompiledLook:
+class NumbaPass:
     """Statistics at centres (and γ), and how far memberships moved; ``fuzzy``: FCM with m = 2."""
 
     points: Any
@@ -256,11 +256,11 @@ class CompiledLook:
 
     partial: ClassVar[bool] = True  # the change is that of the watched samples
 
-    def fits(self, points: Any, n_clusters: int) -> bool:
+    def is_worthwhile(self, points: Any, n_clusters: int) -> bool:
         """Is there enough to do, and not so much for each sample that matrix products are faster?"""
         return points.shape[1] <= MOST_COLUMNS and points.size * n_clusters >= WORTH_COMPILING
 
-    def reaches(self, centers: Any) -> bool:
+    def is_accurate_for(self, centers: Any) -> bool:
         """Any centres will do."""
         return True
 
@@ -283,7 +283,9 @@ class CompiledLook:
             rows = slice(cuts[number], cuts[number] + CHUNK_ROWS)
             masses = np.empty(0, dtype=dtype) if self.masses is None else self.masses[rows]
             chunk = np.ascontiguousarray(self.points[rows])
-            sums[number] = look(chunk, masses, centers, reference, gamma, self.fuzzy, totals[number], moments[number])
+            sums[number] = scan_samples(
+                chunk, masses, centers, reference, gamma, self.fuzzy, totals[number], moments[number]
+            )
 
         for_each(work, range(len(cuts)))
         total, moved = totals.sum(axis=0), moments.sum(axis=0)

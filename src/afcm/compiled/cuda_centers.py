@@ -63,7 +63,7 @@ def _powers(costs, steepness, fuzzy: tl.constexpr):
 
 
 @triton.jit
-def _look(
+def _scan(
     points, masses, mean, scale, high, low, squared, steepness, totals, moments, sums, n_samples, width,
     weighted: tl.constexpr, fuzzy: tl.constexpr, D: tl.constexpr, C: tl.constexpr, SAMPLES: tl.constexpr,
 ):  # fmt: skip
@@ -146,7 +146,7 @@ class Halves(NamedTuple):
     squared: Any
 
 
-class FusedLook:
+class TritonPass:
     """Samples (float32, n×d) and masses that are looked at again and again; ``fuzzy``: FCM with m = 2."""
 
     partial = True  # the change is that of the watched samples
@@ -155,7 +155,7 @@ class FusedLook:
         self.points, self.masses, self.fuzzy = points.contiguous(), masses, fuzzy
         self._known: dict[int, tuple[Any, Halves, bool]] = {}
 
-    def fits(self, points: Any, n_clusters: int) -> bool:
+    def is_worthwhile(self, points: Any, n_clusters: int) -> bool:
         """Is this a size for the kernel, and large enough to pay?"""
         small = points.shape[1] <= MOST_COLUMNS and n_clusters <= MOST_CLUSTERS
         return small and points.dtype == torch.float32 and points.numel() * n_clusters >= WORTH_FUSING
@@ -189,15 +189,15 @@ class FusedLook:
         present = self.masses.nonzero()[:, 0]
         return self.points[present[:: max(1, present.shape[0] // WATCHED)]]
 
-    def padded(self, n_clusters: int) -> tuple[int, int]:
+    def padded_shape(self, n_clusters: int) -> tuple[int, int]:
         """Columns and clusters as the kernel has them."""
         return max(16, triton.next_power_of_2(self.points.shape[1])), max(16, triton.next_power_of_2(n_clusters))
 
-    def reaches(self, centers: Any) -> bool:
+    def is_accurate_for(self, centers: Any) -> bool:
         """Are the centres near enough for half precision?"""
-        return self._prepared(centers)[1]
+        return self._prepare(centers)[1]
 
-    def _prepared(self, centers: Any) -> tuple[Halves, bool]:
+    def _prepare(self, centers: Any) -> tuple[Halves, bool]:
         """Centres for the kernel (the last few are remembered), and whether they are near enough."""
         if id(centers) not in self._known:
             while len(self._known) > 1:
@@ -206,7 +206,7 @@ class FusedLook:
         return self._known[id(centers)][1:]
 
     def _halves(self, centers: Any) -> tuple[Halves, bool]:
-        depth, count = self.padded(centers.shape[0])
+        depth, count = self.padded_shape(centers.shape[0])
         scaled = torch.zeros((count, depth), dtype=torch.float32, device=centers.device)
         scaled[: centers.shape[0], : centers.shape[1]] = (centers - self.mean) * self.scale
         squared = torch.linalg.vecdot(scaled, scaled)
@@ -219,19 +219,19 @@ class FusedLook:
         self, centers: Any, precision: float | None, before: tuple[Any, float | None] | None = None
     ) -> tuple[Statistics, float]:
         """Statistics of all samples, and the largest change of a watched membership since ``before`` (centres, γ)."""
-        depth, count = self.padded(centers.shape[0])
-        device, halves = self.points.device, self._prepared(centers)[0]
-        programs = min(PROGRAMS * multiprocessors(device), triton.cdiv(self.points.shape[0], SAMPLES))
+        depth, count = self.padded_shape(centers.shape[0])
+        device, halves = self.points.device, self._prepare(centers)[0]
+        programs = min(PROGRAMS * count_multiprocessors(device), triton.cdiv(self.points.shape[0], SAMPLES))
         totals = torch.empty((programs, count, 16), dtype=torch.float32, device=device)
         moments = torch.empty((programs, count, depth), dtype=torch.float32, device=device)
         sums = torch.empty((programs, 2, SAMPLES), dtype=torch.float32, device=device)
-        _look[(programs,)](
+        _scan[(programs,)](
             self.points, self.shares, self.mean, self.scale, *halves, self._steepness(precision),
             totals, moments, sums, *self.points.shape, self.masses is not None, self.fuzzy, depth, count, SAMPLES,
             num_warps=WARPS, num_stages=1,
         )  # fmt: skip
         change = None if before is None else self._watched_change(halves, precision, *before)
-        return self._gathered(centers, totals, moments, sums, change)
+        return self._collect(centers, totals, moments, sums, change)
 
     def _steepness(self, precision: float | None) -> float:
         return (1.0 if precision is None else precision) * math.log2(math.e) / self.scale**2
@@ -241,13 +241,13 @@ class FusedLook:
         tiles = triton.cdiv(self.watched.shape[0], WATCHED_TILE)
         changes = torch.empty(tiles, dtype=torch.float32, device=self.points.device)
         _change[(tiles,)](
-            self.watched, self.mean, self.scale, *new, self._steepness(precision), *self._prepared(old_centers)[0],
+            self.watched, self.mean, self.scale, *new, self._steepness(precision), *self._prepare(old_centers)[0],
             self._steepness(old_precision), changes, *self.watched.shape, self.fuzzy, depth, count, WATCHED_TILE,
             num_warps=4, num_stages=1,
         )  # fmt: skip
         return changes
 
-    def _gathered(self, centers: Any, totals: Any, moments: Any, sums: Any, changes: Any) -> tuple[Statistics, float]:
+    def _collect(self, centers: Any, totals: Any, moments: Any, sums: Any, changes: Any) -> tuple[Statistics, float]:
         """The programs' sums in the unit of the samples."""
         rows, columns = centers.shape
         unit = self.heaviest / SHARE.value
@@ -264,6 +264,6 @@ class FusedLook:
         return statistics, change
 
 
-def multiprocessors(device: Any) -> int:
+def count_multiprocessors(device: Any) -> int:
     """How many the device has."""
     return int(torch.cuda.get_device_properties(device).multi_processor_count)

@@ -238,13 +238,13 @@ def best_groups(minima: Any, bundles: Any, count: int) -> tuple[Any, Any]:
     return groups[:, :count].contiguous(), values[:, count]
 
 
-def nearest(points: Any, k: int, queries: Any = None) -> tuple[Any, Any]:
+def search_fused(points: Any, k: int, queries: Any = None) -> tuple[Any, Any]:
     """The k nearest rows and their squared distances (float64), as `afcm.neighbors.find_neighbors` gives them."""
     table, asked = Table.of(points, k), points if queries is None else queries
     own = torch.arange(asked.shape[0], device=points.device)
     own = own if queries is None else torch.full_like(own, -1)
-    indices, squared, doubtful = _searched(table, asked, own, k, precise=False)
-    for attempt in (_precisely, _plainly):
+    indices, squared, doubtful = _search(table, asked, own, k, precise=False)
+    for attempt in (_search_precisely, _search_plainly):
         if not doubtful.numel():
             break
         indices[doubtful], squared[doubtful], left = attempt(table, asked[doubtful], own[doubtful], k)
@@ -252,22 +252,22 @@ def nearest(points: Any, k: int, queries: Any = None) -> tuple[Any, Any]:
     return indices, squared
 
 
-def _precisely(table: Table, asked: Any, own: Any, k: int) -> tuple[Any, Any, Any]:
-    return _searched(table, asked, own, k, precise=True)
+def _search_precisely(table: Table, asked: Any, own: Any, k: int) -> tuple[Any, Any, Any]:
+    return _search(table, asked, own, k, precise=True)
 
 
-def _searched(table: Table, asked: Any, own: Any, k: int, *, precise: bool) -> tuple[Any, Any, Any]:
+def _search(table: Table, asked: Any, own: Any, k: int, *, precise: bool) -> tuple[Any, Any, Any]:
     """Neighbours of these rows, and which rows are not proven."""
     size = max(ROWS, MINIMA // table.n_groups // ROWS * ROWS)
     parts = [
-        _block(table, asked[first : first + size], own[first : first + size], k, precise)
+        _search_block(table, asked[first : first + size], own[first : first + size], k, precise)
         for first in range(0, asked.shape[0], size)
     ]
     indices, squared, proven = (torch.cat(part) for part in zip(*parts, strict=True))
     return indices, squared, torch.nonzero(~proven).ravel()
 
 
-def _block(table: Table, asked: Any, own: Any, k: int, precise: bool) -> tuple[Any, Any, Any]:
+def _search_block(table: Table, asked: Any, own: Any, k: int, precise: bool) -> tuple[Any, Any, Any]:
     n_rows = asked.shape[0]
     scaled = table.scaled(asked, triton.cdiv(n_rows, ROWS) * ROWS)
     halves = table.halves(scaled)
@@ -279,12 +279,12 @@ def _block(table: Table, asked: Any, own: Any, k: int, precise: bool) -> tuple[A
     keep = min(k + SPARE, distances.shape[1])
     values, places = torch.topk(distances, keep, largest=False, sorted=False)
     numbers = torch.where(torch.isinf(values), table.points.shape[0], table.number(groups, places))
-    indices, squared = torch_neighbors.measured(table.points, asked, numbers, k, own)
-    least = _least(table, halves, beyond, n_rows, precise)
+    indices, squared = torch_neighbors.measure_candidates(table.points, asked, numbers, k, own)
+    least = _lower_bound(table, halves, beyond, n_rows, precise)
     return indices, squared, squared[:, -1] * (1 - CARELESSNESS) <= least
 
 
-def _least(table: Table, halves: Halves, beyond: Any, n_rows: int, precise: bool) -> Any:
+def _lower_bound(table: Table, halves: Halves, beyond: Any, n_rows: int, precise: bool) -> Any:
     """A lower bound on the squared distance to every point that was not measured."""
     length = (halves.whole if precise else halves.squared)[:n_rows]
     slack = SUMMATION * (length.sqrt() + table.reach) ** 2
@@ -294,8 +294,8 @@ def _least(table: Table, halves: Halves, beyond: Any, n_rows: int, precise: bool
     return (least.double() / table.scale) ** 2
 
 
-def _plainly(table: Table, asked: Any, own: Any, k: int) -> tuple[Any, Any, Any]:
+def _search_plainly(table: Table, asked: Any, own: Any, k: int) -> tuple[Any, Any, Any]:
     """All distances in float64, a few rows at a time; one more, in case a row finds itself."""
-    candidates, _ = torch_neighbors.nearest(table.points, min(k + 1, table.points.shape[0]), asked)
-    indices, squared = torch_neighbors.measured(table.points, asked, candidates, k, own)
+    candidates, _ = torch_neighbors.search_blocked(table.points, min(k + 1, table.points.shape[0]), asked)
+    indices, squared = torch_neighbors.measure_candidates(table.points, asked, candidates, k, own)
     return indices, squared, torch.zeros(0, dtype=torch.int64, device=own.device)

@@ -7,18 +7,18 @@ from contextlib import suppress
 from typing import Any
 
 
-def machine_code(loop: Callable[..., Any], fastmath: set[str]) -> Any:
+def compile_numba(loop: Callable[..., Any], fastmath: set[str]) -> Any:
     """The loop, compiled when it is first called. Needs Numba."""
     from numba import njit
 
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": fastmath}
     try:
-        return forgiving(njit(loop, cache=True, **options))
+        return tolerate_damaged_cache(njit(loop, cache=True, **options))
     except RuntimeError:  # no folder to keep it in
         return njit(loop, **options)
 
 
-def forgiving(compiled: Any) -> Any:
+def tolerate_damaged_cache(compiled: Any) -> Any:
     """The same loop; a file on disk that is damaged costs a compilation, where Numba would fail."""
     kept = getattr(compiled, "_cache", None)
     load = getattr(kept, "load_overload", None)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from afcm.compiled.jit import machine_code
+from afcm.compiled.jit import compile_numba
 
 # Distances are compared with a list's last in groups of so many (two SIMD registers), and a larger cell is cut.
 GROUP, MOST_MEMBERS = 16, 1024
@@ -20,12 +20,12 @@ GROUP, MOST_MEMBERS = 16, 1024
 FARTHEST = 1e15
 
 
-def loop(function: Any) -> Any:
+def compile_fast(function: Any) -> Any:
     """Compiled with sums and minima in any order, which SIMD needs; there are no NaNs."""
-    return machine_code(function, {"reassoc", "contract", "nsz", "nnan"})
+    return compile_numba(function, {"reassoc", "contract", "nsz", "nnan"})
 
 
-@loop
+@compile_fast
 def insert(numbers: Any, squared: Any, number: int, cost: Any) -> None:
     """Put a sample into a list that is sorted by distance, unless it is there; the last falls out."""
     last = numbers.size - 1
@@ -39,8 +39,8 @@ def insert(numbers: Any, squared: Any, number: int, cost: Any) -> None:
     squared[place], numbers[place] = cost, number
 
 
-@loop
-def framed(points: Any, numbers: Any, origin: Any, scale: float, values: Any) -> None:
+@compile_fast
+def scale_samples(points: Any, numbers: Any, origin: Any, scale: float, values: Any) -> None:
     """Some samples about an origin, scaled, as float32."""
     for row in range(numbers.size):
         sample = points[numbers[row]]
@@ -48,8 +48,8 @@ def framed(points: Any, numbers: Any, origin: Any, scale: float, values: Any) ->
             values[row, axis] = min(max((sample[axis] - origin[axis]) * scale, -FARTHEST), FARTHEST)
 
 
-@loop
-def turned(points: Any, members: Any, scale: float, columns: Any, width: int) -> None:
+@compile_fast
+def transpose_members(points: Any, members: Any, scale: float, columns: Any, width: int) -> None:
     """Members of a cell as float32 columns about the first of them; what is beyond the last is far away."""
     origin = points[members[0]]
     for column in range(members.size):
@@ -59,8 +59,8 @@ def turned(points: Any, members: Any, scale: float, columns: Any, width: int) ->
     columns[: origin.size, members.size : width] = np.float32(2 * FARTHEST)
 
 
-@loop
-def distances_to(columns: Any, own: int, costs: Any) -> None:
+@compile_fast
+def measure_distances(columns: Any, own: int, costs: Any) -> None:
     """Squared distances of all members to one of them (from differences: no digits cancel)."""
     n_axes, size = columns.shape[0], costs.size
     costs[:] = np.float32(0)
@@ -77,8 +77,8 @@ def distances_to(columns: Any, own: int, costs: Any) -> None:
             costs[i] += (a[i] - p) ** 2
 
 
-@loop
-def nearest_of(costs: Any, minima: Any) -> None:
+@compile_fast
+def find_group_minima(costs: Any, minima: Any) -> None:
     """The smallest of each group."""
     for group in range(minima.size):
         least = costs[group * GROUP]
@@ -87,19 +87,19 @@ def nearest_of(costs: Any, minima: Any) -> None:
         minima[group] = least
 
 
-@loop
-def join(points: Any, members: Any, scale: float, lists: Any, squared: Any, room: Any) -> None:
+@compile_fast
+def join_cell(points: Any, members: Any, scale: float, lists: Any, squared: Any, room: Any) -> None:
     """All members of a cell meet: each one's list takes in those that are nearer than its last."""
     columns, costs, minima = room
     last = lists.shape[1] - 1
     n_groups = (members.size + GROUP - 1) // GROUP
     width = n_groups * GROUP
-    turned(points, members, scale, columns, width)
+    transpose_members(points, members, scale, columns, width)
     for own in range(members.size):
         row = members[own]
-        distances_to(columns, own, costs[:width])
+        measure_distances(columns, own, costs[:width])
         costs[own] = np.inf
-        nearest_of(costs, minima[:n_groups])
+        find_group_minima(costs, minima[:n_groups])
         for group in range(n_groups):
             if minima[group] < squared[row, last]:
                 for place in range(group * GROUP, min((group + 1) * GROUP, members.size)):
@@ -107,7 +107,7 @@ def join(points: Any, members: Any, scale: float, lists: Any, squared: Any, room
                         insert(lists[row], squared[row], members[place], costs[place])
 
 
-@loop
+@compile_fast
 def join_cells(points: Any, order: Any, offsets: Any, scale: float, lists: Any, squared: Any) -> None:
     """`join` for consecutive cells."""
     columns = np.empty((points.shape[1], MOST_MEMBERS + GROUP), np.float32)
@@ -115,10 +115,10 @@ def join_cells(points: Any, order: Any, offsets: Any, scale: float, lists: Any, 
     for cell in range(offsets.size - 1):
         for first in range(offsets[cell], offsets[cell + 1], MOST_MEMBERS):
             end = min(first + MOST_MEMBERS, offsets[cell + 1])
-            join(points, order[first:end], scale, lists, squared, (columns, costs, minima))
+            join_cell(points, order[first:end], scale, lists, squared, (columns, costs, minima))
 
 
-@loop
+@compile_fast
 def descend(points: Any, rows: Any, scale: float, before: Any, lists: Any, squared: Any) -> None:
     """The lists of some rows take in neighbours of neighbours, as they were ``before``."""
     last, zero = lists.shape[1] - 1, np.float32(0)
@@ -137,8 +137,8 @@ def descend(points: Any, rows: Any, scale: float, before: Any, lists: Any, squar
                     insert(lists[row], squared[row], number, cost)
 
 
-@loop
-def measured(points: Any, rows: Any, lists: Any, indices: Any, squared: Any) -> None:
+@compile_fast
+def measure_lists(points: Any, rows: Any, lists: Any, indices: Any, squared: Any) -> None:
     """The lists of some rows with distances in float64, nearest first (ties by number)."""
     for row in rows:
         own = points[row]

@@ -13,7 +13,7 @@ import torch
 ENTRIES, DEVICE_ENTRIES, SPARE = 1 << 25, 1 << 29, 6
 
 
-def nearest(points: Any, k: int, queries: Any = None) -> tuple[Any, Any]:
+def search_blocked(points: Any, k: int, queries: Any = None) -> tuple[Any, Any]:
     """The k nearest rows and their squared distances (float64), ties by row number."""
     asked = points if queries is None else queries
     numbers = torch.arange(asked.shape[0], device=points.device)
@@ -28,12 +28,12 @@ def nearest(points: Any, k: int, queries: Any = None) -> tuple[Any, Any]:
         if queries is None:
             costs.scatter_(1, mine[:, None], float("inf"))
         candidates = torch.topk(costs, min(k + SPARE, costs.shape[1]), largest=False, sorted=False).indices
-        lists.append(measured(points, part, candidates, k, mine))
+        lists.append(measure_candidates(points, part, candidates, k, mine))
     indices, squared = (torch.cat(parts) for parts in zip(*lists, strict=True))
     return indices, squared
 
 
-def measured(points: Any, asked: Any, candidates: Any, k: int, own: Any) -> tuple[Any, Any]:
+def measure_candidates(points: Any, asked: Any, candidates: Any, k: int, own: Any) -> tuple[Any, Any]:
     """Exact float64 distances to the candidates, sorted (ties by row number), the first k kept.
 
     What is no candidate has the number of points for its own; so has a row's own number (−1: none) no place here.

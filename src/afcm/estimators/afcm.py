@@ -30,7 +30,7 @@ from afcm.models.anchored import AnchoredProblem
 from afcm.models.fitted_graph import FittedGraph
 from afcm.models.graph_problem import GraphProblem, keep_fit, make_problem
 from afcm.models.plain import PlainProblem
-from afcm.neighbors.search import SEARCHES
+from afcm.neighbors import SEARCHES
 
 # λ by default, per sample: λ has the unit of samples, and the graph counts when it is not small against n/2.
 DEFAULT_GRAPH_WEIGHT = 3.0

@@ -19,7 +19,7 @@ from afcm.arrays import backend_of, to_host
 from afcm.graph.kernels import KERNELS, neighbor_lists
 from afcm.linalg.products import parallelize
 from afcm.linalg.ratios import inverse_sqrt, ratio
-from afcm.neighbors.search import Neighbors
+from afcm.neighbors import Neighbors
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from array_api_compat import array_namespace
 
 from afcm._typing import Floats
 from afcm.linalg.ratios import ratio
-from afcm.neighbors.search import Neighbors
+from afcm.neighbors import Neighbors
 
 
 class NeighborLists(NamedTuple):

@@ -27,7 +27,7 @@ from afcm.graph.similarity import (
 )
 from afcm.linalg.eigenbasis import LearningSolver
 from afcm.linalg.operator import Eigenpairs
-from afcm.neighbors.search import Neighbors
+from afcm.neighbors import Neighbors
 
 # Clusters are counted in a graph with this many times the neighbors that four clusters would have: a valley of the cut
 # is then an average over enough edges to be told from chance (docs/label-free.md).

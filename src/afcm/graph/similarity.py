@@ -13,7 +13,7 @@ from array_api_compat import array_namespace
 from afcm._typing import Floats, Integers
 from afcm.graph.affinity import fill_empty_rows, neighbor_matrix, neighbor_weights, symmetrize_by_agreement
 from afcm.graph.kernels import KERNELS, neighbor_lists
-from afcm.neighbors.search import Neighbors, find_neighbors
+from afcm.neighbors import Neighbors, find_neighbors
 
 # Neighbors for each doubling of the mean cluster size, and never fewer than this (docs/label-free.md).
 PER_DOUBLING, FEWEST = 1.5, 3

@@ -124,8 +124,9 @@ class CenterProblem(ABC):
         but no memberships.
         """
         compiled = self._compiled_pass
-        usable = compiled is not None and compiled.fits(self.points, len(centers)) and compiled.reaches(centers)
-        return compiled if usable else None
+        if compiled is None or not compiled.is_worthwhile(self.points, len(centers)):
+            return None
+        return compiled if compiled.is_accurate_for(centers) else None
 
     @sample_pass(merge_results)
     def scan(self, centers: Any, precision: Precision, before: tuple[Any, Precision] | None) -> PassResult:

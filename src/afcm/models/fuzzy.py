@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
-from afcm.compiled.looks import fused_look
+from afcm.compiled.dispatch import choose_pass
 from afcm.equations import fuzzy_c_means, paper
 from afcm.models.centers import CenterProblem
 from afcm.models.plain import PlainProblem
@@ -22,7 +22,7 @@ class FuzzyProblem(CenterProblem):
 
     @cached_property
     def _compiled_pass(self) -> Any:
-        return fused_look(self.points, self.masses, fuzzy=True) if self.exponent == 2 else None
+        return choose_pass(self.points, self.masses, fuzzy=True) if self.exponent == 2 else None
 
     def expectation(self, points: Any, masses: Any, centers: Any, precision: None) -> tuple[Any, paper.Statistics]:
         """FCM's memberships and the statistics of a block."""

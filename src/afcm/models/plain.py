@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from afcm.compiled.looks import fused_look
+from afcm.compiled.dispatch import choose_pass
 from afcm.equations import paper
 from afcm.models.centers import CenterProblem
 
@@ -20,7 +20,7 @@ class PlainProblem(CenterProblem):
 
     @cached_property
     def _compiled_pass(self) -> Any:
-        return fused_look(self.points, self.masses)
+        return choose_pass(self.points, self.masses)
 
     @property
     def largest_precision(self) -> float:

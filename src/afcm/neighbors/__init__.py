@@ -1,1 +1,5 @@
 """Nearest neighbors behind one call, `find_neighbors`: exact, approximate, or on a GPU."""
+
+from afcm.neighbors.search import SEARCHES, Neighbors, find_neighbors
+
+__all__ = ["SEARCHES", "Neighbors", "find_neighbors"]

@@ -33,7 +33,7 @@ LARGE = 3
 BLOCK_ROWS, BANDS = 4096, 64
 
 
-class Found(NamedTuple):
+class ApproximateNeighbors(NamedTuple):
     """Neighbours nearest first, their squared distances in float64, and the share of true ones among them."""
 
     indices: NDArray[np.intp]
@@ -70,17 +70,17 @@ class Frame:
         from afcm.compiled import neighbors as neighbor_loops
 
         values = np.empty((numbers.size, self.origin.size), np.float32)
-        neighbor_loops.framed(self.points, numbers.astype(np.int32, copy=False), self.origin, self.scale, values)
+        neighbor_loops.scale_samples(self.points, numbers.astype(np.int32, copy=False), self.origin, self.scale, values)
         return values
 
 
-def nearest(points: Floats, k: int, recall: float = RECALL) -> Found:
+def find_approximate_neighbors(points: Floats, k: int, recall: float = RECALL) -> ApproximateNeighbors:
     """The ``k`` nearest other samples of each, most of them."""
-    frame, search, random = Frame.of(points), _Search.of(points, k), np.random.default_rng(0)
-    truth, reached, size = Truth.of(points, k, random), 0.0, max(CELL_SIZE, PER_NEIGHBOR * k)
+    frame, search, random = Frame.of(points), _Lists.of(points, k), np.random.default_rng(0)
+    truth, reached, size = RecallSample.of(points, k, random), 0.0, max(CELL_SIZE, PER_NEIGHBOR * k)
     tell = progress.start_stage("finding neighbours")
     for number in range(1, MOST_PARTITIONS + 1):
-        search.meet(random_cells(frame, size, random), frame.scale)
+        search.meet(draw_cells(frame, size, random), frame.scale)
         tell(number, None)
         reached = truth.recall(search.lists)
         if DESCENT_GAIN * (1 - reached) <= 1 - recall or number == MOST_PARTITIONS:
@@ -88,11 +88,11 @@ def nearest(points: Floats, k: int, recall: float = RECALL) -> Found:
             reached = truth.recall(search.lists)
         if reached >= recall:
             break
-    return Found(*search.measured(), reached)
+    return ApproximateNeighbors(*search.measure(), reached)
 
 
 @dataclass(frozen=True)
-class _Search:
+class _Lists:
     """Lists of the nearest samples met so far (−1: none yet)."""
 
     points: Floats
@@ -101,7 +101,7 @@ class _Search:
     order: Integers  # samples that are near each other follow each other
 
     @classmethod
-    def of(cls, points: Floats, k: int) -> _Search:
+    def of(cls, points: Floats, k: int) -> _Lists:
         shape = points.shape[0], k
         lists, squared = np.full(shape, -1, np.int32), np.full(shape, np.inf, np.float32)
         return cls(points, lists, squared, np.arange(shape[0], dtype=np.int32))
@@ -116,7 +116,7 @@ class _Search:
             offsets = partition.offsets[band.start : band.stop + 1]
             neighbor_loops.join_cells(self.points, partition.order, offsets, scale, self.lists, self.squared)
 
-        threads.for_each(work, bands(partition.offsets.size - 1))
+        threads.for_each(work, split_evenly(partition.offsets.size - 1))
 
     def descend(self, scale: float) -> None:
         """Each sample meets the neighbours of its neighbours."""
@@ -127,32 +127,32 @@ class _Search:
         def work(band: slice) -> None:
             neighbor_loops.descend(self.points, self.order[band], scale, before, self.lists, self.squared)
 
-        threads.for_each(work, bands(self.order.size))
+        threads.for_each(work, split_evenly(self.order.size))
 
-    def measured(self) -> tuple[NDArray[np.intp], Floats]:
+    def measure(self) -> tuple[NDArray[np.intp], Floats]:
         """All lists with distances in float64; a list that is not full is sorted out by the caller."""
         from afcm.compiled import neighbors as neighbor_loops
 
         indices, squared = np.empty(self.lists.shape, np.intp), np.empty(self.lists.shape)
 
         def work(band: slice) -> None:
-            neighbor_loops.measured(self.points, self.order[band], self.lists, indices, squared)
+            neighbor_loops.measure_lists(self.points, self.order[band], self.lists, indices, squared)
 
-        threads.for_each(work, bands(self.order.size))
+        threads.for_each(work, split_evenly(self.order.size))
         return indices, squared
 
 
-def bands(size: int, count: int = BANDS) -> Iterator[slice]:
+def split_evenly(size: int, count: int = BANDS) -> Iterator[slice]:
     """About equal parts."""
     cuts = np.linspace(0, size, min(count, size) + 1).astype(int)
     return (slice(int(first), int(end)) for first, end in pairwise(cuts))
 
 
-def random_cells(frame: Frame, size: int, random: np.random.Generator) -> Cells:
+def draw_cells(frame: Frame, size: int, random: np.random.Generator) -> Cells:
     """A partition into cells of about ``size``: the nearest of some random samples, and within those once more."""
     n = frame.points.shape[0]
     n_coarse = max(1, round(float(np.sqrt(n / size))))
-    coarse = sorted_by(nearest_seed(frame, random.choice(n, n_coarse, replace=False)), n_coarse)
+    coarse = group_by_cell(assign_all_to_seeds(frame, random.choice(n, n_coarse, replace=False)), n_coarse)
     groups = [coarse.order[a:b] for a, b in pairwise(coarse.offsets)]
     states = random.integers(2**63, size=n_coarse)
 
@@ -169,7 +169,7 @@ def split_cell(frame: Frame, group: Integers, size: int, random: np.random.Gener
     """Cells of about ``size`` within one; the members of a large one, which will not all meet, in random order."""
     n_seeds = min(group.size, max(1, round(group.size / size)))
     seeds = random.choice(group, n_seeds, replace=False) if n_seeds else group
-    found = sorted_by(seed_of(frame, group, seeds), seeds.size)
+    found = group_by_cell(assign_to_seeds(frame, group, seeds), seeds.size)
     order = group[found.order]
     for first, end in pairwise(found.offsets):
         if end - first > LARGE * size:
@@ -177,16 +177,16 @@ def split_cell(frame: Frame, group: Integers, size: int, random: np.random.Gener
     return Cells(order, found.offsets)
 
 
-def nearest_seed(frame: Frame, seeds: Integers) -> Integers:
-    """`seed_of` for all samples, on all cores."""
+def assign_all_to_seeds(frame: Frame, seeds: Integers) -> Integers:
+    """`assign_to_seeds` for all samples, on all cores."""
 
     def work(band: slice) -> Integers:
-        return seed_of(frame, np.arange(band.start, band.stop, dtype=np.int32), seeds)
+        return assign_to_seeds(frame, np.arange(band.start, band.stop, dtype=np.int32), seeds)
 
-    return np.concatenate(threads.map_in_threads(work, bands(frame.points.shape[0])))
+    return np.concatenate(threads.map_in_threads(work, split_evenly(frame.points.shape[0])))
 
 
-def seed_of(frame: Frame, numbers: Integers, seeds: Integers) -> Integers:
+def assign_to_seeds(frame: Frame, numbers: Integers, seeds: Integers) -> Integers:
     """For each of these samples the nearest of the seeds."""
     found = np.zeros(numbers.size, np.uint16)
     targets = frame.rows(seeds)
@@ -198,13 +198,13 @@ def seed_of(frame: Frame, numbers: Integers, seeds: Integers) -> Integers:
     return found
 
 
-def sorted_by(cells_of: Integers, count: int) -> Cells:
+def group_by_cell(cells_of: Integers, count: int) -> Cells:
     """Positions cell by cell."""
     order = np.argsort(cells_of, kind="stable").astype(np.int32)
     return Cells(order, np.concatenate([[0], np.cumsum(np.bincount(cells_of, minlength=count))]))
 
 
-class Truth(NamedTuple):
+class RecallSample(NamedTuple):
     """Some samples, and the squared distance (float64) to the last of their true neighbours."""
 
     points: Floats
@@ -212,7 +212,7 @@ class Truth(NamedTuple):
     reach: Floats
 
     @classmethod
-    def of(cls, points: Floats, k: int, random: np.random.Generator) -> Truth:
+    def of(cls, points: Floats, k: int, random: np.random.Generator) -> RecallSample:
         """Samples drawn at random, compared with all."""
         n = points.shape[0]
         asked = np.sort(random.choice(n, min(ASKED, n), replace=False))
@@ -220,20 +220,20 @@ class Truth(NamedTuple):
 
         def look(part: slice) -> Integers:
             numbers = np.arange(part.start, part.stop)
-            frame = exact.framed(points, numbers, points[numbers[0]])
-            return exact.search(frame, queries, None, min(k + 1, numbers.size)).samples
+            frame = exact.make_frame(points, numbers, points[numbers[0]])
+            return exact.search_frame(frame, queries, None, min(k + 1, numbers.size)).samples
 
-        candidates = threads.map_in_threads(look, bands(n, max(1, n // BLOCK_ROWS)))
-        squared = distances(points, asked, np.hstack(candidates))
+        candidates = threads.map_in_threads(look, split_evenly(n, max(1, n // BLOCK_ROWS)))
+        squared = measure_distances(points, asked, np.hstack(candidates))
         return cls(points, asked, np.partition(squared, k - 1, axis=1)[:, k - 1])
 
     def recall(self, lists: Integers) -> float:
         """The share of true neighbours in the lists of the samples asked."""
-        found = distances(self.points, self.asked, lists[self.asked])
+        found = measure_distances(self.points, self.asked, lists[self.asked])
         return float(np.mean(found <= self.reach[:, None] * (1 + exact.ROUNDING)))
 
 
-def distances(points: Floats, asked: Integers, others: Integers) -> Floats:
+def measure_distances(points: Floats, asked: Integers, others: Integers) -> Floats:
     """Squared distances in float64 from each sample asked to its row of others; infinite to itself and to none."""
     squared = np.empty(others.shape)
     for row, (own, numbers) in enumerate(zip(asked, others, strict=True)):

@@ -38,13 +38,13 @@ class Frame(NamedTuple):
     origin: Floats
     scale: float  # brings coordinates to at most 1, so that float32 neither overflows nor vanishes
 
-    def rows(self, queries: Floats) -> Floats:
+    def transform(self, queries: Floats) -> Floats:
         """Queries in this frame; one so far away that float32 ends is brought nearer, and found not to be proven."""
         rows = (queries - self.origin) * self.scale
         return np.clip(rows, -FAR, FAR, out=rows).astype(np.float32)
 
 
-class Found(NamedTuple):
+class Candidates(NamedTuple):
     """Candidates for the nearest neighbours of some queries."""
 
     samples: Integers
@@ -52,56 +52,58 @@ class Found(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Table:
+class CellTable:
     """Samples in cells."""
 
     points: Floats
     order: Integers  # samples cell by cell
     offsets: Integers  # where each cell begins, and n
-    anchors: Floats  # the cells' centres
+    centers: Floats  # the cells' centres
     radii: Floats
 
     @classmethod
-    def of(cls, points: Floats) -> Table:
+    def of(cls, points: Floats) -> CellTable:
         """Learn the cells (the answer of a search does not depend on them)."""
-        anchors = learned_anchors(points)
-        cells, distances = nearest_anchor(points, anchors)
+        centers = learn_centers(points)
+        cells, distances = assign_to_centers(points, centers)
         order = np.argsort(cells, kind="stable")
-        radii = np.zeros(anchors.shape[0])
+        radii = np.zeros(centers.shape[0])
         np.maximum.at(radii, cells, distances)
-        return cls(points, order, np.searchsorted(cells[order], np.arange(radii.size + 1)), anchors, radii)
+        return cls(points, order, np.searchsorted(cells[order], np.arange(radii.size + 1)), centers, radii)
 
-    def jobs(self, queries: Floats) -> list[tuple[int, Integers]]:
+    def group_queries(self, queries: Floats) -> list[tuple[int, Integers]]:
         """Queries by cell; the largest first, so that threads end together."""
-        cells, _ = nearest_anchor(queries, self.anchors)
+        cells, _ = assign_to_centers(queries, self.centers)
         groups = [(cell, np.flatnonzero(cells == cell)) for cell in range(self.radii.size)]
         return sorted((group for group in groups if group[1].size), key=lambda group: -group[1].size)
 
-    def candidates(self, cell: int, queries: Floats, own: Integers | None, count: int) -> Found:
+    def find_candidates(self, cell: int, queries: Floats, own: Integers | None, count: int) -> Candidates:
         """Samples with the ``count`` smallest distances to each query of a cell, in no order.
 
         ``own`` are the queries' own numbers where they are samples themselves and must not be found.
         """
-        frame = self.within_reach(cell, queries, count)
+        frame = self.frame_within_reach(cell, queries, count)
         size = max(1, BLOCK_ELEMENTS // frame.samples.size)
         parts = [
-            search(frame, queries[first : first + size], None if own is None else own[first : first + size], count)
+            search_frame(
+                frame, queries[first : first + size], None if own is None else own[first : first + size], count
+            )
             for first in range(0, queries.shape[0], size)
         ]
-        return Found(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+        return Candidates(*(np.concatenate(part) for part in zip(*parts, strict=True)))
 
-    def within_reach(self, cell: int, queries: Floats, count: int) -> Frame:
+    def frame_within_reach(self, cell: int, queries: Floats, count: int) -> Frame:
         """All samples of cells that can hold one of the ``count`` nearest (and itself) of any query."""
         home = self.members([cell])
         if self.radii.size == 1 or home.size <= count:
             return self.everything
-        frame = framed(self.points, home, self.anchors[cell])
-        reach = np.sqrt(search(frame, queries, None, count + 1).beyond + 2 * rounding(frame))
-        far = np.sqrt(squared_to(queries, self.anchors)) - reach[:, None]
+        frame = make_frame(self.points, home, self.centers[cell])
+        reach = np.sqrt(search_frame(frame, queries, None, count + 1).beyond + 2 * rounding_error(frame))
+        far = np.sqrt(squared_distances(queries, self.centers)) - reach[:, None]
         near = np.flatnonzero(far.min(axis=0) <= self.radii * (1 + ROUNDING))
         if (self.offsets[near + 1] - self.offsets[near]).sum() > MOST_WORTH_COPYING * self.order.size:
             return self.everything
-        return framed(self.points, self.members(near), self.anchors[cell])
+        return make_frame(self.points, self.members(near), self.centers[cell])
 
     def members(self, cells: Any) -> Integers:
         """Samples of these cells, rising."""
@@ -110,10 +112,10 @@ class Table:
     @cached_property
     def everything(self) -> Frame:
         """All samples about their mean."""
-        return framed(self.points, np.arange(self.order.size), self.points.mean(axis=0, dtype=np.float64))
+        return make_frame(self.points, np.arange(self.order.size), self.points.mean(axis=0, dtype=np.float64))
 
 
-def framed(points: Floats, samples: Integers, origin: Floats) -> Frame:
+def make_frame(points: Floats, samples: Integers, origin: Floats) -> Frame:
     """These samples about this origin."""
     shifted = points[samples] - origin
     scale = 1 / (float(np.abs(shifted).max()) or 1.0)  # all samples equal: any scale will do
@@ -124,26 +126,26 @@ def framed(points: Floats, samples: Integers, origin: Floats) -> Frame:
     return Frame(samples, columns, norms, origin, scale)
 
 
-def rounding(frame: Frame) -> float:
+def rounding_error(frame: Frame) -> float:
     """How wrong squared distances in a frame can be."""
     return ROUNDING * float(frame.norms.max()) / frame.scale**2
 
 
-def search(frame: Frame, queries: Floats, own: Integers | None, count: int) -> Found:
+def search_frame(frame: Frame, queries: Floats, own: Integers | None, count: int) -> Candidates:
     """The ``count`` smallest distances in a frame, by group minima."""
-    rows = frame.rows(queries)
+    rows = frame.transform(queries)
     costs = rows @ frame.columns
     costs += frame.norms
     if own is not None:
         costs[np.arange(own.size), np.searchsorted(frame.samples, own)] = np.inf
-    found = smallest_by_groups(costs, count)
+    found = select_smallest_by_groups(costs, count)
     lengths = np.einsum("ij,ij->i", rows, rows).astype(np.float64)
     last = np.take_along_axis(costs, found, axis=1).max(axis=1)
-    beyond = np.maximum((last + lengths) / frame.scale**2 - rounding(frame), 0)
-    return Found(frame.samples[found], beyond)
+    beyond = np.maximum((last + lengths) / frame.scale**2 - rounding_error(frame), 0)
+    return Candidates(frame.samples[found], beyond)
 
 
-def smallest_by_groups(costs: Floats, count: int) -> Integers:
+def select_smallest_by_groups(costs: Floats, count: int) -> Integers:
     """Columns of the ``count`` smallest entries of each row: the groups with the smallest minima, then within them.
 
     Group g holds columns g, g + G, g + 2G, …, so that minima run along memory; columns that fill no group are all
@@ -153,57 +155,57 @@ def smallest_by_groups(costs: Floats, count: int) -> Integers:
     size = int(np.clip(np.sqrt(n_columns / count), 1, 64))
     n_groups = n_columns // size
     if n_groups <= count:
-        return smallest(costs, count)
+        return select_smallest(costs, count)
     minima = costs[:, : size * n_groups].reshape(n_rows, size, n_groups).min(axis=1)
-    columns = (smallest(minima, count)[:, :, None] + n_groups * np.arange(size)).reshape(n_rows, -1)
+    columns = (select_smallest(minima, count)[:, :, None] + n_groups * np.arange(size)).reshape(n_rows, -1)
     rest = np.broadcast_to(np.arange(size * n_groups, n_columns), (n_rows, n_columns - size * n_groups))
     columns = np.concatenate([columns, rest], axis=1)
-    best = smallest(np.take_along_axis(costs, columns, axis=1), count)
+    best = select_smallest(np.take_along_axis(costs, columns, axis=1), count)
     return np.take_along_axis(columns, best, axis=1)
 
 
-def smallest(values: Floats, count: int) -> Integers:
+def select_smallest(values: Floats, count: int) -> Integers:
     """Positions of the ``count`` smallest entries of each row, in no order."""
     if count >= values.shape[1]:
         return np.broadcast_to(np.arange(values.shape[1]), values.shape)
     return np.argpartition(values, count - 1, axis=1)[:, :count]
 
 
-def learned_anchors(points: Floats) -> Floats:
+def learn_centers(points: Floats) -> Floats:
     """Centres of cells: a few rounds of k-means on some of the samples."""
     n_cells = int(np.clip(points.shape[0] // CELL_SIZE, 1, MOST_CELLS))
     chosen = np.random.default_rng(0).choice(
         points.shape[0], min(points.shape[0], LEARNED_FROM * n_cells), replace=False
     )
     sample = points[chosen].astype(np.float64)
-    anchors = sample[:n_cells].copy()
+    centers = sample[:n_cells].copy()
     for _ in range(ROUNDS):
-        cells, _ = nearest_anchor(sample, anchors)
+        cells, _ = assign_to_centers(sample, centers)
         sizes = np.bincount(cells, minlength=n_cells)
-        sums = np.zeros_like(anchors)
+        sums = np.zeros_like(centers)
         np.add.at(sums, cells, sample)
-        anchors = np.where(sizes[:, None] > 0, sums / np.maximum(sizes, 1)[:, None], anchors)
-    return anchors
+        centers = np.where(sizes[:, None] > 0, sums / np.maximum(sizes, 1)[:, None], centers)
+    return centers
 
 
-def nearest_anchor(points: Floats, anchors: Floats) -> tuple[Integers, Floats]:
+def assign_to_centers(points: Floats, centers: Floats) -> tuple[Integers, Floats]:
     """Each row's cell and its distance to the cell's centre."""
-    if anchors.shape[0] == 1:
+    if centers.shape[0] == 1:
         return np.zeros(points.shape[0], dtype=np.intp), np.zeros(points.shape[0])
     cells, distances = np.empty(points.shape[0], dtype=np.intp), np.empty(points.shape[0])
-    size = max(1, BLOCK_ELEMENTS // (8 * (anchors.shape[0] + points.shape[1])))
+    size = max(1, BLOCK_ELEMENTS // (8 * (centers.shape[0] + points.shape[1])))
     for first in range(0, points.shape[0], size):
         rows = slice(first, first + size)
-        squared = squared_to(points[rows], anchors)
+        squared = squared_distances(points[rows], centers)
         cells[rows] = np.argmin(squared, axis=1)
         distances[rows] = np.sqrt(squared.min(axis=1))
     return cells, distances
 
 
-def squared_to(points: Floats, anchors: Floats) -> Floats:
+def squared_distances(points: Floats, centers: Floats) -> Floats:
     """Squared distances in float64, about the mean of the anchors."""
-    middle = anchors.mean(axis=0)
-    rows, targets = points - middle, anchors - middle
+    middle = centers.mean(axis=0)
+    rows, targets = points - middle, centers - middle
     squared = rows @ (-2 * targets.T)
     squared += np.einsum("ij,ij->i", rows, rows)[:, None]
     squared += np.einsum("ij,ij->i", targets, targets)

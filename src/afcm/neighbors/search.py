@@ -29,7 +29,7 @@ TREE_COLUMNS = 6
 MANY_SAMPLES = 30_000
 SEARCHES = ("auto", "exact", "approximate")
 # A neighbour that float32 may have missed matters if it could be nearer by more than this share (squared distance).
-CARELESSNESS = 1e-4
+MISS_TOLERANCE = 1e-4
 # Coordinates of candidates gathered at a time when distances are measured again.
 MEASURED_ELEMENTS = 250_000
 # Candidates beyond k that survive float32 and are measured again in float64.
@@ -59,16 +59,16 @@ def find_neighbors(points: Any, k: int, queries: Any = None, search: str = "exac
     installed. Sparse data, tensors and ``queries`` are always searched exactly.
     """
     if queries is None and is_approximate(points, search):
-        return _by_meeting(points, k)
+        return _search_approximately(points, k)
     if arrays.is_tensor(points):
         from afcm.neighbors import torch
 
-        return Neighbors(*torch.nearest(points, k, queries))
+        return Neighbors(*torch.find_tensor_neighbors(points, k, queries))
     if sp.issparse(points):
-        return _by_sklearn(points, k, queries)
+        return _search_sparse(points, k, queries)
     if points.shape[1] <= TREE_COLUMNS:
-        return _by_tree(points, k, queries)
-    return _by_blocks(points, k, queries)
+        return _search_tree(points, k, queries)
+    return _search_cells(points, k, queries)
 
 
 def is_approximate(points: Any, search: str) -> bool:
@@ -79,28 +79,28 @@ def is_approximate(points: Any, search: str) -> bool:
     return search == "approximate" or worth
 
 
-def _by_meeting(points: Floats, k: int) -> Neighbors:
-    found = approximate.nearest(points, k)
+def _search_approximately(points: Floats, k: int) -> Neighbors:
+    found = approximate.find_approximate_neighbors(points, k)
     result = Neighbors(found.indices, found.squared, found.recall)
     lonely = np.flatnonzero(found.indices.min(axis=1) < 0)  # met too few
-    return _repaired(result, points, None, lonely) if lonely.size else result
+    return _search_again(result, points, None, lonely) if lonely.size else result
 
 
-def _by_sklearn(points: Any, k: int, queries: Any) -> Neighbors:
+def _search_sparse(points: Any, k: int, queries: Any) -> Neighbors:
     finder = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(points)
     distances, indices = finder.kneighbors(queries)
     return Neighbors(indices, np.square(distances, dtype=np.float64))
 
 
-def _by_tree(points: Floats, k: int, queries: Floats | None) -> Neighbors:
+def _search_tree(points: Floats, k: int, queries: Floats | None) -> Neighbors:
     tree = KDTree(points)
     if queries is not None:
-        return measured(points, queries, tree.query(queries, k=np.arange(1, k + 1), workers=-1)[1], k)
+        return measure_candidates(points, queries, tree.query(queries, k=np.arange(1, k + 1), workers=-1)[1], k)
     indices = tree.query(points, k=np.arange(1, k + 2), workers=-1)[1]
-    return measured(points, points, without_self(indices), k)
+    return measure_candidates(points, points, drop_self(indices), k)
 
 
-def without_self(indices: Integers) -> Integers:
+def drop_self(indices: Integers) -> Integers:
     """Drop each row's own number; where many duplicates crowded it out, drop the last column."""
     n, width = indices.shape
     own = indices == np.arange(n)[:, None]
@@ -108,29 +108,29 @@ def without_self(indices: Integers) -> Integers:
     return indices[~own].reshape(n, width - 1)
 
 
-def _by_blocks(points: Floats, k: int, queries: Floats | None) -> Neighbors:
-    table = exact.Table.of(points)
+def _search_cells(points: Floats, k: int, queries: Floats | None) -> Neighbors:
+    table = exact.CellTable.of(points)
     asked = points if queries is None else queries
     count = min(k + SPARE, points.shape[0] - (queries is None))
     found, beyond = np.empty((asked.shape[0], count), dtype=np.intp), np.empty(asked.shape[0])
 
     def search(job: tuple[int, Integers]) -> None:
         cell, rows = job
-        found[rows], beyond[rows] = table.candidates(cell, asked[rows], rows if queries is None else None, count)
+        found[rows], beyond[rows] = table.find_candidates(cell, asked[rows], rows if queries is None else None, count)
 
-    tell, jobs = progress.start_stage("finding neighbours"), table.jobs(asked)
+    tell, jobs = progress.start_stage("finding neighbours"), table.group_queries(asked)
     ends = np.cumsum([rows.size for _, rows in jobs])
     with threads.one_blas_thread():
         threads.for_each(search, jobs, lambda number: tell(int(ends[number - 1]), asked.shape[0]))
-    result = measured(points, asked, found, k)
+    result = measure_candidates(points, asked, found, k)
     farthest = result.squared[:, -1]
-    doubtful = np.flatnonzero(farthest - beyond > CARELESSNESS * farthest)
+    doubtful = np.flatnonzero(farthest - beyond > MISS_TOLERANCE * farthest)
     if not doubtful.size or count >= points.shape[0] - (queries is None):
         return result
-    return _repaired(result, points, queries, doubtful)
+    return _search_again(result, points, queries, doubtful)
 
 
-def _repaired(result: Neighbors, points: Floats, queries: Floats | None, rows: Integers) -> Neighbors:
+def _search_again(result: Neighbors, points: Floats, queries: Floats | None, rows: Integers) -> Neighbors:
     """Rows for which float32 was too coarse (an outlier far from everything, say), again in float64."""
     indices, squared = result.indices.copy(), result.squared.copy()
     k = indices.shape[1]
@@ -139,13 +139,13 @@ def _repaired(result: Neighbors, points: Floats, queries: Floats | None, rows: I
         costs = cdist((points if queries is None else queries)[part], points, "sqeuclidean")
         if queries is None:
             costs[np.arange(part.size), part] = np.inf
-        best = exact.smallest(costs, k)
-        again = measured(points, (points if queries is None else queries)[part], best, k)
+        best = exact.select_smallest(costs, k)
+        again = measure_candidates(points, (points if queries is None else queries)[part], best, k)
         indices[part], squared[part] = again.indices, again.squared
     return replace(result, indices=indices, squared=squared)
 
 
-def measured(points: Floats, queries: Floats, indices: Integers, k: int) -> Neighbors:
+def measure_candidates(points: Floats, queries: Floats, indices: Integers, k: int) -> Neighbors:
     """Exact float64 distances to the candidates, sorted (ties by row number), the first k kept."""
     squared = np.empty(indices.shape)
     for rows in _slices(indices.shape[0], indices.shape[1] * points.shape[1]):

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from afcm.compiled import torch_neighbors
-from afcm.compiled.looks import has_triton
+from afcm.compiled.dispatch import has_triton
 
 # The fused search wants groups enough to choose from.
 FUSED_ROWS, FUSED_NEIGHBORS = 4096, 100
 
 
-def nearest(points: Any, k: int, queries: Any = None) -> tuple[Any, Any]:
+def find_tensor_neighbors(points: Any, k: int, queries: Any = None) -> tuple[Any, Any]:
     """The k nearest rows and their squared distances (float64)."""
     if points.is_cuda and points.shape[0] >= FUSED_ROWS and k <= FUSED_NEIGHBORS and has_triton():
         from afcm.compiled import cuda_neighbors
 
-        return cuda_neighbors.nearest(points, k, queries)
-    return torch_neighbors.nearest(points, k, queries)
+        return cuda_neighbors.search_fused(points, k, queries)
+    return torch_neighbors.search_blocked(points, k, queries)

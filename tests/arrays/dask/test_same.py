@@ -162,7 +162,7 @@ def test_compiled_looks_at_chunks_give_the_same_and_confirm_the_change_on_all(bl
     here, there = copies(PlainAFCM(4, random_state=0, n_init=1))
     here.fit(blobs)
     monkeypatch.setattr(compiled, "WORTH_COMPILING", 0)
-    monkeypatch.setattr("afcm.compiled.looks.WORTH_FUSING", 0)
+    monkeypatch.setattr("afcm.compiled.dispatch.WORTH_FUSING", 0)
     monkeypatch.setattr(compiled, "WATCHED_ROWS", 10)
     there.fit(da.from_array(blobs, chunks=(350, 5)))
     assert there.n_iter_ == here.n_iter_

@@ -152,7 +152,7 @@ def dense_gram(weights: Any, masses: Floats | None) -> Floats:
 
     total = np.zeros((weights.shape[1], weights.shape[1]))
     mass = np.empty(0) if masses is None else masses
-    anchor_loops.gram(weights.indptr, weights.indices, weights.data, mass, total)
+    anchor_loops.add_gram(weights.indptr, weights.indices, weights.data, mass, total)
     return total
 
 

@@ -14,8 +14,8 @@ from afcm.graph.affinity import neighbor_matrix
 from afcm.graph.duplicates import row_keys
 from afcm.graph.kernels import KERNELS, neighbor_lists
 from afcm.graph.similarity import PlacedSamples
-from afcm.neighbors import exact
-from afcm.neighbors.search import CARELESSNESS, Neighbors, find_neighbors, measured
+from afcm.neighbors import Neighbors, exact, find_neighbors
+from afcm.neighbors.search import MISS_TOLERANCE, measure_candidates
 
 # So many candidates beyond k are measured again in float64, and so many distances are held at a time.
 SPARE, BLOCK_ELEMENTS = 2, 1_000_000
@@ -33,10 +33,10 @@ def find_nearest_anchors(frame: exact.Frame, anchors: Floats, k: int, points: Fl
     if fast:
         found, beyond = _search_by_loops(frame, anchors, k, points, count)
     else:
-        candidates, beyond = exact.search(frame, points, None, count)
-        found = measured(anchors, points, candidates, k)
+        candidates, beyond = exact.search_frame(frame, points, None, count)
+        found = measure_candidates(anchors, points, candidates, k)
     farthest = found.squared[:, -1]
-    doubtful = np.flatnonzero(farthest - beyond > CARELESSNESS * farthest)
+    doubtful = np.flatnonzero(farthest - beyond > MISS_TOLERANCE * farthest)
     if doubtful.size and count < anchors.shape[0]:  # an outlier far from everything, say
         again = find_neighbors(anchors, k, points[doubtful])
         found.indices[doubtful], found.squared[doubtful] = again.indices, again.squared
@@ -48,13 +48,13 @@ def _search_by_loops(
 ) -> tuple[Neighbors, Floats]:
     from afcm.compiled import anchors as anchor_loops
 
-    n_rows, rows = points.shape[0], frame.rows(points)
+    n_rows, rows = points.shape[0], frame.transform(points)
     candidates, last = np.empty((n_rows, count), dtype=np.int32), np.empty(n_rows, dtype=np.float32)
-    anchor_loops.nearest(rows, *anchor_loops.padded(frame.columns, frame.norms), candidates, last)
+    anchor_loops.find_candidates(rows, *anchor_loops.pad_to_groups(frame.columns, frame.norms), candidates, last)
     found = Neighbors(np.empty((n_rows, k), dtype=np.int32), np.empty((n_rows, k)))
-    anchor_loops.measured(points, anchors, candidates, found.indices, found.squared)
+    anchor_loops.measure_candidates(points, anchors, candidates, found.indices, found.squared)
     lengths = np.einsum("ij,ij->i", rows, rows).astype(np.float64)
-    return found, np.maximum((last + lengths) / frame.scale**2 - exact.rounding(frame), 0)
+    return found, np.maximum((last + lengths) / frame.scale**2 - exact.rounding_error(frame), 0)
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class AnchorSimilarity:
 
     @cached_property
     def _frame(self) -> exact.Frame:
-        return exact.framed(self.anchors, np.arange(self.anchors.shape[0]), self.anchors.mean(axis=0))
+        return exact.make_frame(self.anchors, np.arange(self.anchors.shape[0]), self.anchors.mean(axis=0))
 
     def place(self, points: Floats) -> PlacedSamples:
         return PlacedSamples(self.weigh(points), self.find_twins(points))

@@ -13,26 +13,26 @@ from afcm.arrays import is_chunked, is_tensor
 WORTH_FUSING = 1_000_000
 
 
-def fused_look(points: Any, masses: Any, *, fuzzy: bool = False) -> Any:
-    """A compiled pass (`centers.CompiledLook`, `cuda_centers.FusedLook`), or None where the blocked one is as good."""
+def choose_pass(points: Any, masses: Any, *, fuzzy: bool = False) -> Any:
+    """A compiled pass (`centers.NumbaPass`, `cuda_centers.TritonPass`), or None where the blocked one is as good."""
     if is_chunked(points):
         return None
     if is_tensor(points):
-        return cuda_look(points, masses, fuzzy)
+        return choose_cuda_pass(points, masses, fuzzy)
     if points.dtype not in (np.float32, np.float64) or points.size < WORTH_FUSING or not is_usable("numba", "fast"):
         return None
     from afcm.compiled import centers
 
-    return centers.CompiledLook(points, masses, fuzzy)
+    return centers.NumbaPass(points, masses, fuzzy)
 
 
-def cuda_look(points: Any, masses: Any, fuzzy: bool) -> Any:
+def choose_cuda_pass(points: Any, masses: Any, fuzzy: bool) -> Any:
     """The kernel for tensors on a GPU where Triton is installed."""
     if not (points.is_cuda and has_triton()):
         return None
     from afcm.compiled import cuda_centers
 
-    return cuda_centers.FusedLook(points, masses, fuzzy)
+    return cuda_centers.TritonPass(points, masses, fuzzy)
 
 
 def has_triton() -> bool:
