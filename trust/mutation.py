@@ -60,13 +60,13 @@ TESTS = {
     "graph.anchors.embedding": ["tests/models/test_anchored.py"],
     "models.anchor_equations": ["tests/models/test_anchored.py"],
     "models.anchored": ["tests/models/test_anchored.py"],
-    "models.centers": ["tests/models/test_plain.py"],
+    "models.centers": ["tests/models/test_centers.py"],
     "models.embedded": ["tests/models/test_embedded.py"],
     "models.extension": ["tests/models/test_embedded.py"],
     "models.fuzzy": ["tests/models/test_fuzzy.py"],
     "models.mixture": ["tests/models/test_mixture.py"],
     "models.plain": ["tests/models/test_plain.py"],
-    "fitting.starts": ["tests/graph/test_prepared.py"],
+    "fitting.starts": ["tests/fitting/test_starts.py"],
 }
 EQUIVALENT = Path(__file__).with_name("equivalent")
 # A mutant may run this long, in this much memory.

@@ -10,6 +10,7 @@ from afcm.arrays import numpy_arrays
 from afcm.equations import fuzzy_c_means, paper
 from afcm.equations.paper import largest_change
 from afcm.fitting.loop import alternate
+from afcm.models import fuzzy
 from afcm.models.fuzzy import EntropyProblem, FuzzyProblem
 from afcm.models.plain import PlainProblem
 from tests.strategies import problems, quick
@@ -35,6 +36,36 @@ def objective_at(problem, centers, memberships):
 def log_form(costs, exponent):
     """The definition, in logs, for costs without zeros."""
     return paper.softmax(np.log(costs) / (1 - exponent))
+
+
+def test_one_block_and_its_objective_are_their_formulas(monkeypatch):
+    rng = np.random.default_rng(1)
+    points, masses, centers = rng.standard_normal((9, 3)) + 5, rng.uniform(0.5, 2.0, 9), rng.standard_normal((2, 3))
+    costs = cdist(points, centers, "sqeuclidean")
+    problem = FuzzyProblem(points, masses, 3.0)
+    degrees, statistics = problem.expectation(points, masses, centers, None)
+    np.testing.assert_allclose(degrees, log_form(costs, 3.0), rtol=1e-12)
+    np.testing.assert_allclose(statistics.totals, masses @ degrees**3, rtol=1e-12)
+    np.testing.assert_allclose(problem.shares(degrees), degrees**3, rtol=1e-14)
+    assert problem.objective(statistics, None) == pytest.approx((masses @ (degrees**3 * costs)).sum(), rel=1e-12)
+    assert (problem.precision(1.0), problem.first_precision(centers), problem.is_capped(None)) == (None, None, False)
+    calls = []
+    monkeypatch.setattr(fuzzy, "fused_look", lambda *arguments, **how: calls.append((*arguments, how)))
+    problem.at(centers)
+    assert problem.buffer.values.flags.f_contiguous
+    assert not calls  # there is compiled code for m = 2 only
+    assert FuzzyProblem(points, masses).exponent == 2
+    FuzzyProblem(points, masses).at(centers)
+    assert (calls[0][0] is points, calls[0][1] is masses, calls[0][2]) == (True, True, {"fuzzy": True})
+
+
+def test_a_chosen_precision_stays_and_its_objective_is_in_the_unit_of_distances():
+    points = np.random.default_rng(1).standard_normal((9, 3))
+    problem = EntropyProblem(points, None, 0.3)
+    assert (problem.precision(7.0), problem.first_precision(points[:2]), problem.is_capped(1e300)) == (0.3, 0.3, False)
+    assert problem.objective(paper.Statistics(None, None, None, np.float64(6.0)), 9.0) == pytest.approx(20.0, rel=1e-14)
+    assert problem.objective_scale is None
+    assert EntropyProblem(points).gamma == 1
 
 
 @quick
@@ -78,19 +109,19 @@ def test_the_objective_never_rises(case, exponent):
 @given(problems(), exponents)
 def test_the_start_is_the_equation(case, exponent):
     points, memberships, masses, _ = case
-    fuzzy, entropic = models(points, masses, exponent)
+    bezdek, entropic = models(points, masses, exponent)
     expected = fuzzy_c_means.fuzzy_centers(points, memberships, exponent, masses)
     filled = (
         fuzzy_c_means.fuzzy_shares(memberships, exponent).sum(axis=0) > 1e-9
     )  # an empty one has no centre of its own
     np.testing.assert_allclose(
-        fuzzy.start(memberships)[0][filled], expected[filled], rtol=1e-9, atol=1e-9 * points.std()
+        bezdek.start(memberships)[0][filled], expected[filled], rtol=1e-9, atol=1e-9 * points.std()
     )
     centers = paper.centers(points, memberships, masses)
     np.testing.assert_allclose(entropic.start(memberships)[0], centers, rtol=1e-9, atol=1e-9 * points.std())
-    plain = PlainProblem(points, masses)
+    learned = PlainProblem(points, masses)
     scatter = paper.scatter(cdist(points, centers, "sqeuclidean"), memberships, masses)
-    assert plain.start(memberships)[1] == pytest.approx(plain.precision(scatter), rel=1e-6)
+    assert learned.start(memberships)[1] == pytest.approx(learned.precision(scatter), rel=1e-6)
 
 
 @quick

@@ -10,6 +10,7 @@ from scipy.special import logsumexp
 from afcm.arrays import numpy_arrays
 from afcm.equations import paper
 from afcm.fitting.loop import run
+from afcm.models import plain
 from afcm.models.plain import PlainProblem
 from tests.strategies import problems, quick
 
@@ -30,6 +31,50 @@ def em_spherical(X, means, variance, n_steps):
         squared = ((X[:, None, :] - means[None]) ** 2).sum(axis=2)
         variance = float((responsibilities * squared).sum() / (n * d))
     return means, variance, responsibilities
+
+
+def weighted_points():
+    rng = np.random.default_rng(1)
+    return rng.standard_normal((9, 3)) + 5, rng.uniform(0.5, 2.0, 9)
+
+
+def test_precision_objective_and_cap_are_their_formulas():
+    points, masses = weighted_points()
+    problem = PlainProblem(points, masses)
+    mean = masses @ points / masses.sum()
+    total = masses @ ((points - mean) ** 2).sum(axis=1)
+    assert plain.total_scatter(points, masses) == pytest.approx(total, rel=1e-13)
+    assert plain.total_scatter(points) == pytest.approx(9 * points.var(axis=0).sum(), rel=1e-13)
+    largest = masses.sum() * 3 / 2 / (1e-8 * total)
+    assert problem.largest_precision == pytest.approx(largest, rel=1e-13)
+    assert problem.precision(7.0) == pytest.approx(masses.sum() * 3 / 2 / 7, rel=1e-13)
+    assert problem.precision(0.0) == problem.largest_precision
+    assert [problem.is_capped(share * problem.largest_precision) for share in (0.999999, 1.0, 2.0)] == [
+        False,
+        True,
+        True,
+    ]
+    nearest = ((points[:, None, :] - points[:2]) ** 2).sum(axis=2).min(axis=1)
+    assert problem.first_precision(points[:2]) == pytest.approx(masses.sum() * 3 / 2 / (masses @ nearest), rel=1e-12)
+    assert problem.objective_scale == problem.mass == pytest.approx(masses.sum())
+    known = paper.Statistics(None, None, None, np.float64(11.0))
+    assert problem.objective(known, 0.3) == pytest.approx(11 - masses.sum() * 3 / 2 * np.log(0.3), rel=1e-13)
+
+
+def test_the_expectation_and_the_compiled_pass_get_all_samples_with_their_masses(monkeypatch):
+    points, masses = weighted_points()
+    problem = PlainProblem(points, masses)
+    degrees, statistics = problem.expectation(points, masses, points[:2], 0.3)
+    scores = -0.3 * ((points[:, None, :] - points[:2]) ** 2).sum(axis=2)
+    expected = np.exp(scores - logsumexp(scores, axis=1, keepdims=True))
+    np.testing.assert_allclose(degrees, expected, rtol=1e-12)
+    np.testing.assert_allclose(statistics.totals, masses @ expected, rtol=1e-12)
+    assert statistics.free_energy == pytest.approx(-masses @ logsumexp(scores, axis=1), rel=1e-12)
+    calls = []
+    monkeypatch.setattr(plain, "fused_look", lambda *arguments, **how: calls.append((*arguments, how)))
+    problem.at(points[:2], 0.3)
+    assert len(calls) == 1
+    assert (calls[0][0] is points, calls[0][1] is masses, calls[0][2]) == (True, True, {})
 
 
 @pytest.mark.parametrize("n_steps", [1, 5, 200])

@@ -33,8 +33,8 @@ class CenterState:
     precision: Precision
     statistics: paper.Statistics = field(repr=False)
     objective: float
-    change: float = math.inf  # max_ij |u_ij − u'_ij| against the state before
-    partial: bool = False  # does the change cover only some of the samples?
+    change: float  # max_ij |u_ij − u'_ij| against the state before
+    partial: bool  # does the change cover only some of the samples?
 
     def whole_change(self, before: CenterState) -> float:
         """``max_ij |u_ij − u'_ij|`` over all samples, from the centers alone."""
@@ -100,7 +100,7 @@ class CenterProblem(ABC):
         """The best centers (and γ) for memberships with these statistics about ``centers``."""
         totals, moments, scatter, _ = statistics
         moved = paper.moved_centers(centers, moments, totals)
-        moved = array_namespace(moved).astype(moved, centers.dtype, copy=False)  # sums over chunks are doubles
+        moved = array_namespace(moved).astype(moved, centers.dtype)  # sums over chunks are doubles
         return moved, self.precision(paper.moved_scatter(scatter, moments, totals))
 
     def at(self, centers: Any, precision: Precision = None, *, after: CenterState | None = None) -> CenterState:
@@ -197,7 +197,7 @@ class CenterProblem(ABC):
         shape, last = (self.points.shape[0], centers.shape[0]), self.buffer
         if last.values is not None and not last.handed_out and last.values.shape == shape:
             return last.values
-        xp = array_namespace(self.points, centers)
+        xp = array_namespace(self.points)
         how = {"dtype": xp.result_type(self.points, centers), "device": device(self.points)}
         return xp.empty(shape[::-1], **how).T if self.columns_first else xp.empty(shape, **how)
 
@@ -250,7 +250,7 @@ class CenterProblem(ABC):
     def mean(self) -> Any:
         """The mean of all samples."""
         total = self.sum_points()
-        return array_namespace(total).astype(total / self.mass, self.points.dtype, copy=False)
+        return array_namespace(total).astype(total / self.mass, self.points.dtype)
 
     @sample_pass(add_parts)
     def sum_points(self) -> Any:
