@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.cluster import KMeans, kmeans_plusplus
-from sklearn.utils.random import sample_without_replacement
 
 from afcm.fitting import starts
 from afcm.graph import affinity
-from afcm.graph.duplicates import distinct
+from afcm.graph.duplicates import merge_duplicates
 from afcm.linalg.operator import Eigenpairs
 
 
@@ -43,7 +43,7 @@ def test_seeds_are_those_of_k_means_plus_plus_on_the_different_samples(weighted,
     points[[4, 9, 11]] = points[2]
     masses = rng.uniform(0.5, 3.0, 12) if weighted else None
     monkeypatch.setattr(starts, "SEED_SAMPLE", 12)
-    rows, sums, _ = distinct(points, masses)
+    rows, sums, _ = merge_duplicates(points, masses)
     assert rows.size == 9
     found = starts.seed_centers(points, 3, masses, seeded())
     expected = kmeans_plusplus(points[rows], 3, sample_weight=sums, random_state=seeded())[0]
@@ -58,19 +58,9 @@ def test_seeds_of_many_samples_are_those_of_a_sample(weighted, monkeypatch):
     monkeypatch.setattr(starts, "SEED_SAMPLE", 15)
     random = seeded()
     rows = np.sort(random.choice(40, 15, replace=False))
-    kept, sums, _ = distinct(points[rows], None if masses is None else masses[rows])
+    kept, sums, _ = merge_duplicates(points[rows], None if masses is None else masses[rows])
     expected = kmeans_plusplus(points[rows][kept], 3, sample_weight=sums, random_state=random)[0]
     np.testing.assert_array_equal(starts.seed_centers(points, 3, masses, seeded()), expected)
-
-
-def test_drawn_rows_are_different_and_rise(monkeypatch):
-    monkeypatch.setattr(starts, "LONG", 50)
-    expected = np.sort(seeded().choice(50, 20, replace=False))
-    np.testing.assert_array_equal(starts.draw_rows(50, 20, seeded()), expected)
-    np.testing.assert_array_equal(starts.draw_rows(50, 50, seeded()), np.arange(50))
-    of_many = starts.draw_rows(51, 20, seeded())
-    np.testing.assert_array_equal(of_many, np.sort(sample_without_replacement(51, 20, random_state=seeded())))
-    assert of_many.dtype == np.intp
 
 
 def test_rows_have_length_one_unless_they_are_zero():
@@ -97,7 +87,7 @@ def test_fewer_different_rows_than_clusters_are_no_news():
 
 
 def graph_of(weights, masses=None):
-    return affinity.normalised(sp.csr_array(np.asarray(weights, dtype=float)), masses)
+    return affinity.normalize_graph(sp.csr_array(np.asarray(weights, dtype=float)), masses)
 
 
 def chain(*links):
@@ -226,6 +216,17 @@ def test_near_pieces_are_joined_before_far_ones():
     points = np.array([[0.0], [1.0], [50.0], [51.0], [3.0], [4.0]])
     _, memberships = starts.spectral_start(graph_of(weights), 2, points, seeded(), solve=forbidden)
     np.testing.assert_array_equal(memberships.argmax(axis=1), [0, 0, 1, 1, 0, 0])
+
+
+def test_a_prepared_graph_starts_from_its_own_graph_points_and_eigenvectors(monkeypatch):
+    calls = []
+    monkeypatch.setattr(starts, "spectral_start", lambda *arguments, **how: calls.append((arguments, how)))
+    prepared = SimpleNamespace(start_graph="graph", start_points="points", start_eigenvectors="solve")
+    random = seeded()
+    starts.start_prepared(prepared, 4, random, 9)
+    starts.start_prepared(prepared, 4, random)
+    assert calls[0] == (("graph", 4, "points", random), {"solve": "solve", "n_runs": 9})
+    assert calls[1][1]["n_runs"] == starts.KMEANS_RESTARTS
 
 
 def test_the_precision_of_k_means_is_that_of_the_scatter_of_its_clusters():

@@ -210,14 +210,14 @@ def test_sums_in_double_precision_leave_centers_in_single():
 class FakePass:
     """Stands for compiled code, and remembers the call."""
 
-    def __init__(self, *, fits=True, reaches=True):
-        self.answers, self.asked, self.calls = (fits, reaches), [], []
+    def __init__(self, *, worthwhile=True, accurate=True):
+        self.answers, self.asked, self.calls = (worthwhile, accurate), [], []
 
-    def fits(self, points, n_clusters):
+    def is_worthwhile(self, points, n_clusters):
         self.asked.append((points.shape, n_clusters))
         return self.answers[0]
 
-    def reaches(self, centers):
+    def is_accurate_for(self, centers):
         self.asked.append(centers.shape)
         return self.answers[1]
 
@@ -233,7 +233,7 @@ def with_fake(compiled):
     return problem, centers
 
 
-def test_compiled_code_is_used_where_it_fits_and_reaches():
+def test_compiled_code_is_used_where_it_is_worthwhile_and_accurate():
     fake = FakePass()
     problem, centers = with_fake(fake)
     first = problem.at(centers, 0.5)
@@ -249,8 +249,8 @@ def test_compiled_code_is_used_where_it_fits_and_reaches():
     assert problem.buffer.values is None
 
 
-@pytest.mark.parametrize("answers", [{"fits": False}, {"reaches": False}])
-def test_compiled_code_is_left_alone_where_it_does_not_fit(answers):
+@pytest.mark.parametrize("answers", [{"worthwhile": False}, {"accurate": False}])
+def test_compiled_code_is_left_alone_where_it_is_not(answers):
     fake = FakePass(**answers)
     problem, centers = with_fake(fake)
     state = problem.at(centers, 0.5)

@@ -50,7 +50,7 @@ def test_one_block_and_its_objective_are_their_formulas(monkeypatch):
     assert problem.objective(statistics, None) == pytest.approx((masses @ (degrees**3 * costs)).sum(), rel=1e-12)
     assert (problem.precision(1.0), problem.first_precision(centers), problem.is_capped(None)) == (None, None, False)
     calls = []
-    monkeypatch.setattr(fuzzy, "fused_look", lambda *arguments, **how: calls.append((*arguments, how)))
+    monkeypatch.setattr(fuzzy, "choose_pass", lambda *arguments, **how: calls.append((*arguments, how)))
     problem.at(centers)
     assert problem.buffer.values.flags.f_contiguous
     assert not calls  # there is compiled code for m = 2 only

@@ -71,7 +71,7 @@ def test_the_expectation_and_the_compiled_pass_get_all_samples_with_their_masses
     np.testing.assert_allclose(statistics.totals, masses @ expected, rtol=1e-12)
     assert statistics.free_energy == pytest.approx(-masses @ logsumexp(scores, axis=1), rel=1e-12)
     calls = []
-    monkeypatch.setattr(plain, "fused_look", lambda *arguments, **how: calls.append((*arguments, how)))
+    monkeypatch.setattr(plain, "choose_pass", lambda *arguments, **how: calls.append((*arguments, how)))
     problem.at(points[:2], 0.3)
     assert len(calls) == 1
     assert (calls[0][0] is points, calls[0][1] is masses, calls[0][2]) == (True, True, {})
