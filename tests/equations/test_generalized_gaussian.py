@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.optimize import approx_fprime
-from scipy.special import gammaln
+from scipy.special import digamma, gamma, gammaln
 from scipy.stats import laplace, multivariate_normal
 
 from afcm.equations import generalized_gaussian, paper
@@ -243,3 +243,207 @@ def test_draws_have_the_covariance_and_the_radii_that_the_density_states(shape):
     energies = 0.8 * generalized_gaussian.powers(np.einsum("ij,ij->i", draws, draws), shape)
     assert energies.mean() == pytest.approx(1.5 / shape, rel=0.03)
     assert energies.var() == pytest.approx(1.5 / shape, rel=0.06)
+
+
+# Each function against its formula, number by number.
+
+
+def test_powers_are_finite_whatever_the_distance():
+    distances = np.array([0.0, 0.3, 1.0, 2.5])
+    np.testing.assert_allclose(generalized_gaussian.powers(distances, 1.7), distances**1.7, rtol=1e-14)
+    assert generalized_gaussian.powers(1e300, 20.0) == math.exp(700)
+    assert generalized_gaussian.powers(1e-320, 0.05) == pytest.approx(1e-300**0.05)
+
+
+@pytest.mark.parametrize("shape", [0.5, 1.0, 2.5])
+def test_pulls_are_powers_and_at_the_center_those_of_a_tiny_distance(shape):
+    distances = np.array([0.3, 1.0, 2.5])
+    np.testing.assert_allclose(generalized_gaussian.pulls(distances, shape, 0.7, 3), distances ** (shape - 1))
+    typical = (3 / (2 * shape * 0.7)) ** (1 / shape)
+    expected = (1e-12 * typical) ** (shape - 1)
+    assert generalized_gaussian.pulls(0.0, shape, 0.7, 3) == pytest.approx(expected, rel=1e-12)
+
+
+def test_pulls_are_finite():
+    assert generalized_gaussian.pulls(1e300, 20.0, 0.5, 3) == math.exp(700)
+
+
+@quick
+@given(seeds)
+def test_sums_over_samples_and_components(seed):
+    rng = np.random.RandomState(seed)
+    log_joint, masses = rng.standard_normal((6, 3)), rng.random_sample(6)
+    joint, shares, totals = np.exp(log_joint), rng.random_sample((6, 3)), rng.random_sample(3)
+    np.testing.assert_allclose(generalized_gaussian.log_likelihoods(log_joint), np.log(joint.sum(axis=1)), atol=1e-13)
+    memberships = joint / joint.sum(axis=1)[:, None]
+    np.testing.assert_allclose(generalized_gaussian.memberships(log_joint), memberships)
+    np.testing.assert_allclose(generalized_gaussian.component_losses(log_joint, shares), -(shares * log_joint).sum(0))
+    np.testing.assert_allclose(generalized_gaussian.mixing_weights(totals), totals / math.fsum(totals))
+    degrees = rng.dirichlet(np.ones(3), size=6)
+    terms = degrees * (np.log(degrees) - log_joint)
+    assert generalized_gaussian.objective(log_joint, degrees, masses) == pytest.approx(masses @ terms.sum(axis=1))
+    assert generalized_gaussian.objective(log_joint, degrees) == pytest.approx(terms.sum())
+
+
+def test_densities_of_several_components():
+    distances, log_determinants = np.array([[0.5, 2.0], [1.5, 0.1]]), np.array([0.3, -1.2])
+    shapes, scale, d = np.array([0.6, 2.0]), 0.8, 3
+    peaks = shapes * gamma(d / 2) * scale ** (d / (2 * shapes)) / (math.pi ** (d / 2) * gamma(d / (2 * shapes)))
+    expected = np.log(peaks * np.exp(-0.5 * log_determinants) * np.exp(-scale * distances**shapes))
+    found = generalized_gaussian.log_densities(distances, log_determinants, shapes, scale, d)
+    np.testing.assert_allclose(found, expected, rtol=1e-13)
+
+
+def test_scale_of_several_components():
+    totals, power_totals, shapes = np.array([2.0, 3.0]), np.array([0.5, 0.7]), np.array([0.5, 2.0])
+    found = generalized_gaussian.scale(totals, power_totals, shapes, 3)
+    assert found == pytest.approx((2 * 3 / (2 * 0.5) + 3 * 3 / (2 * 2.0)) / (0.5 + 0.7), rel=1e-14)
+    assert generalized_gaussian.scale(totals, np.zeros(2), shapes, 3) == pytest.approx(8.25e300)
+
+
+@pytest.mark.parametrize("shapes", [[0.7], [0.5, 2.0], [0.3, 1.0, 4.0]])
+@pytest.mark.parametrize("factor", [1e-3, 1.0, 1e3])
+def test_the_size_solves_its_equation(shapes, factor):
+    betas = np.array(shapes)
+    totals, power_totals = np.arange(1.0, 1 + betas.size), factor * np.arange(2.0, 2 + betas.size)
+    size = generalized_gaussian.size(totals, power_totals, betas, 3)
+    assert 3 * totals.sum() == pytest.approx(np.sum(betas * size**-betas * power_totals), rel=1e-12)
+
+
+def test_the_size_of_points_at_their_centers_is_small_and_not_zero():
+    assert 0 < generalized_gaussian.size(np.array([1.0]), np.array([0.0]), np.array([1.0]), 2) < 1e-299
+    several = generalized_gaussian.size(np.array([1.0, 1.0]), np.array([0.0, 6.0]), np.array([1.0, 2.0]), 3)
+    assert several == pytest.approx(math.sqrt(2))
+
+
+def test_the_size_takes_few_steps(monkeypatch):
+    steps, softmax = [], generalized_gaussian.softmax
+    monkeypatch.setattr(generalized_gaussian, "softmax", lambda terms: steps.append(terms) or softmax(terms))
+    generalized_gaussian.size(np.ones(2), np.array([3.0, 5.0]), np.array([0.5, 2.0]), 3)
+    assert 2 < len(steps) < 10
+
+
+@quick
+@given(seeds, shapes)
+def test_power_statistics_are_weighted_moments_of_the_logarithm(seed, shape):
+    distances, shares = samples(seed)
+    found = generalized_gaussian.power_statistics(np.log(distances), np.log(shares), shape)
+    weights, logs = shares * distances**shape, np.log(distances)
+    mean = np.average(logs, weights=weights)
+    assert found.log_total == pytest.approx(math.log(weights.sum()), abs=1e-12)
+    assert found.mean_log == pytest.approx(mean, rel=1e-10, abs=1e-12)
+    assert found.variance_log == pytest.approx(np.average((logs - mean) ** 2, weights=weights), rel=1e-10)
+
+
+def test_power_statistics_do_not_overflow():
+    found = generalized_gaussian.power_statistics(np.array([1000.0, 1000.0]), np.log([1.0, 3.0]), 2.0)
+    assert found.log_total == pytest.approx(2000 + math.log(4), rel=1e-15)
+    assert (found.mean_log, found.variance_log) == (1000.0, 0.0)
+
+
+def slope_of(function, at):
+    """A central difference of fourth order."""
+    h = 1e-3 * at
+    near, far = function(at + h) - function(at - h), function(at + 2 * h) - function(at - 2 * h)
+    return (8 * near - far) / (12 * h)
+
+
+@quick
+@given(seeds, shapes, dimensions)
+def test_shape_equations_are_their_formulas(seed, shape, dimension):
+    distances, shares = samples(seed)
+    mass = float(shares.sum())
+
+    def statistics(beta):
+        return generalized_gaussian.power_statistics(np.log(distances), np.log(shares), beta)
+
+    def profiled(beta):
+        return generalized_gaussian.shape_equation(beta, statistics(beta), mass, dimension)
+
+    def at_scale(beta):
+        return generalized_gaussian.shape_equation_at_scale(beta, statistics(beta), mass, dimension, 0.7)
+
+    a, total = dimension / (2 * shape), shares @ distances**shape
+    first = shares @ (distances**shape * np.log(distances))
+    profile = 1 + a * (digamma(a) - math.log(mass * a / total)) - dimension / 2 * first / total
+    fixed = 1 + a * (digamma(a) - math.log(0.7)) - shape * 0.7 / mass * first
+    assert profiled(shape)[0] == pytest.approx(profile, rel=1e-9, abs=1e-9)
+    assert at_scale(shape)[0] == pytest.approx(fixed, rel=1e-9, abs=1e-9)
+    for equation in (profiled, at_scale):
+        expected = slope_of(lambda beta, f=equation: f(beta)[0], shape)
+        assert equation(shape)[1] == pytest.approx(expected, rel=1e-6, abs=1e-6)
+
+
+def test_the_shape_equation_at_a_scale_is_finite():
+    far = generalized_gaussian.PowerStatistics(800.0, 0.1, 0.2)
+    value, slope = generalized_gaussian.shape_equation_at_scale(2.0, far, 4.0, 3, 0.5)
+    energy = 0.5 / 4.0 * math.exp(700)
+    assert value == pytest.approx(-2.0 * energy * 0.1)
+    assert slope == pytest.approx(-energy * (0.1 + 2.0 * (0.2 + 0.01)))
+
+
+# The solver of the shape equation, step by step.
+
+
+def visits(equation, start):
+    """The shapes at which the equation was asked, and the answer."""
+    seen = []
+    found = generalized_gaussian.solve_shape(lambda beta: seen.append(beta) or equation(beta), start)
+    return seen, found
+
+
+@pytest.mark.parametrize(
+    ("root", "start", "path"),
+    [
+        (2.0, 1.5, [1.5, 2.0]),  # Newton in log β is exact for a line
+        (10.0, 1.0, [1.0, math.e, math.e**2, 10.0]),  # at most a factor e a step
+        (0.1, 1.0, [1.0, math.e**-1, math.e**-2, 0.1]),
+    ],
+)
+def test_the_shape_is_found_by_newton_in_the_logarithm(root, start, path):
+    seen, found = visits(lambda beta: (math.log(root / beta), -1 / beta), start)
+    np.testing.assert_allclose(seen[: len(path)], path, rtol=1e-13)
+    assert found == pytest.approx(root, rel=1e-10)
+
+
+@pytest.mark.parametrize("slope", [0.0, 0.5])
+@pytest.mark.parametrize(
+    ("value", "path"), [(0.5, [1, math.e, math.e**2, 20]), (-0.5, [1, 1 / math.e, math.e**-2, 0.05])]
+)
+def test_without_a_falling_slope_the_shape_moves_by_a_factor_up_to_its_bound(slope, value, path):
+    seen, found = visits(lambda beta: (value, slope), 1.0)
+    np.testing.assert_allclose(seen, path, rtol=1e-14)
+    assert found == path[-1]
+
+
+def test_a_step_out_of_the_bracket_is_a_bisection():
+    seen, found = visits(lambda beta: (math.copysign(1.0, 2.0 - beta), -1e-3), 1.0)
+    np.testing.assert_allclose(seen[:4], [1.0, math.e, math.e**0.5, math.e**0.75], rtol=1e-14)
+    assert found == pytest.approx(2.0, rel=2e-10)
+    assert len(seen) < 50
+    assert visits(lambda beta: (0.0, -1.0), 5.0)[0][1] == pytest.approx(0.5)  # between the lower bound and 5
+    assert visits(lambda beta: (1e-300, -1.0), 5.0)[0][1] == pytest.approx(10.0)  # between 5 and the upper bound
+
+
+def test_the_bounds_of_the_shape_and_the_scale_of_the_gaussian():
+    assert generalized_gaussian.SHAPE_BOUNDS == (0.05, 20.0)
+    assert generalized_gaussian.GAUSSIAN_SCALE == 0.5
+    assert generalized_gaussian.TINY == 1e-300
+
+
+# Moments and draws.
+
+
+def test_covariance_factors_are_their_formula():
+    shapes, scale, d = np.array([0.5, 1.0, 3.0]), 0.8, 3
+    expected = scale ** (-1 / shapes) * gamma((d + 2) / (2 * shapes)) / (d * gamma(d / (2 * shapes)))
+    np.testing.assert_allclose(generalized_gaussian.covariance_factors(shapes, scale, d), expected, rtol=1e-13)
+
+
+def test_draws_are_directions_times_radii():
+    found = generalized_gaussian.draw_standard(5, 3, 0.7, 0.8, np.random.RandomState(4))
+    random = np.random.RandomState(4)
+    normal, energies = random.standard_normal((5, 3)), random.gamma(3 / (2 * 0.7), size=5)
+    radii = (energies / 0.8) ** (1 / (2 * 0.7))
+    np.testing.assert_allclose(np.linalg.norm(found, axis=1), radii, rtol=1e-14)
+    np.testing.assert_allclose(found / radii[:, None], normal / np.linalg.norm(normal, axis=1)[:, None], rtol=1e-13)
