@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import doctest
 import graphlib
 import importlib
 import re
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -178,3 +180,77 @@ def test_equations_name_functions_and_tests_that_exist(row):
 
 def test_the_equation_table_is_not_empty():
     assert len(rows()) > 10
+
+
+def hop_rows():
+    text = (ROOT / "docs" / "equations.md").read_text()
+    lines = text[text.index("## From `AFCM.fit`") :].splitlines()
+    return [line.split("|")[2].split(" → ") for line in lines if " → " in line]
+
+
+def names_of(step):
+    """The functions of a step, and the class whose method it is, if it says so."""
+    functions, _, owner = step.partition(" (of ")
+    names = re.findall(r"`([\w.]+)`", functions.split(", which")[0])
+    if "." in names[0]:
+        return [names[0].split(".")[1]], names[0].split(".")[0]
+    return names, owner.strip(" `)") or None
+
+
+def sources_of(name, owner):
+    """The functions and classes of this name: methods of a class, or all of the package."""
+    trees = [ast.parse(path.read_text()) for path in NAMES.values()]
+    if owner is not None:
+        trees = [
+            node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and node.name == owner
+        ]
+    kinds = (ast.FunctionDef, ast.ClassDef)
+    return [node for tree in trees for node in ast.walk(tree) if isinstance(node, kinds) and node.name == name]
+
+
+def mentions(node, name):
+    found = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+    return name in found | {part.attr for part in ast.walk(node) if isinstance(part, ast.Attribute)}
+
+
+@pytest.mark.parametrize("row", hop_rows(), ids=lambda row: row[-1].strip()[:40])
+def test_an_equation_is_at_most_four_hops_from_a_fit(row):
+    """Every step of the way stands in the source of the one before it."""
+    assert len(row) <= 5
+    for before, after in pairwise(row):
+        (start, *_), owner = names_of(before)
+        sources = sources_of(start, owner)
+        assert sources, f"there is no {start} of {owner}"
+        for name in names_of(after)[0]:
+            assert any(mentions(node, name) for node in sources), f"{start} of {owner} does not call {name}"
+
+
+def test_the_ways_lead_to_the_functions_of_the_table():
+    ends = {name for row in hop_rows() for name in names_of(row[-1])[0]}
+    assert {"memberships", "centers", "precision", "leading_eigenvectors", "coherence", "diffuse", "embed"} <= ends
+
+
+def test_the_examples_of_the_architecture_page_run():
+    pytest.importorskip("typer", reason="the extra afcm[cli] is not installed")
+    from afcm.graph import kernels
+
+    before = dict(kernels.KERNELS)  # the page adds one
+    try:
+        result = doctest.testfile(str(ROOT / "docs" / "architecture.md"), module_relative=False)
+    finally:
+        kernels.KERNELS.clear()
+        kernels.KERNELS.update(before)
+    assert result.attempted > 20
+    assert not result.failed
+
+
+def test_the_page_lists_the_rooms_in_their_order():
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    table = [line.split("|")[1] for line in page.splitlines() if line.startswith("| `")]
+    assert [name for cell in table for name in re.findall(r"`(\w+)`", cell)] == ROOMS
+
+
+def test_the_page_names_files_that_exist():
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    for name in re.findall(r"`((?:src/afcm/|tests/|examples/)?[\w/]+\.py)`", page):
+        assert (ROOT / name).exists() or (SOURCE / name).exists(), name

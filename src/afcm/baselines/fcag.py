@@ -125,7 +125,7 @@ class FCAG(Baseline):
     _parameter_rules: ClassVar[Rules] = {
         **Baseline._parameter_rules,
         "init": choice_or_array("random", "k-means"),
-        "anchors": choice(*METHODS),
+        "anchors": choice(table=METHODS),
         "n_anchors": integer(or_word="auto"),
         "n_neighbors": integer(or_word="auto"),
     }

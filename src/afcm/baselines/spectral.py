@@ -92,7 +92,7 @@ class SpectralBaseline(ClusterMixin, BaseEstimator):
         "n_neighbors": integer(),
         "n_init": integer(),
         "max_iter": integer(),
-        "kernel": choice(*KERNELS),
+        "kernel": choice(table=KERNELS),
         "bandwidth": real(positive=True),
         "assign": choice("kmeans", "plain"),
     }

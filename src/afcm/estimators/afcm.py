@@ -166,7 +166,7 @@ class AFCM(SoftClusterer):
         "n_clusters": integer(or_word="auto"),
         "n_neighbors": integer(or_word="auto"),
         "neighbor_search": choice(*SEARCHES),
-        "kernel": choice("sharpened", *KERNELS),
+        "kernel": choice("sharpened", table=KERNELS),
         "bandwidth": real(positive=True),
         "graph_weight": real(positive=True, or_word="auto"),
         "affinity": choice("nearest_neighbors", "precomputed"),

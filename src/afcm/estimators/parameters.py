@@ -6,7 +6,7 @@ A rule takes the name and the value of a parameter and raises a `ValueError` tha
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from afcm.estimators.validation import check_choice, check_flag, check_integer, check_real
@@ -40,9 +40,9 @@ def real(*, positive: bool = False, or_word: str | None = None, or_infinite: boo
     return check
 
 
-def choice(*words: str) -> Rule:
-    """One of a few words."""
-    return lambda name, value: check_choice(name, value, words)
+def choice(*words: str, table: Collection[str] = ()) -> Rule:
+    """One of a few words, or of the names in a table when the rule is applied."""
+    return lambda name, value: check_choice(name, value, (*words, *table))
 
 
 def choice_or_array(*words: str) -> Rule:
