@@ -99,7 +99,7 @@ def time_search(name, n, d, setting):
     began = time.perf_counter()
     found = search(X, *setting)
     seconds = time.perf_counter() - began
-    truth = approximate.Truth.of(X, K, np.random.default_rng(1))
+    truth = approximate.RecallSample.of(X, K, np.random.default_rng(1))
     return seconds, truth.recall(remove_self(found, truth.asked))
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from trust import faults, running, table, verdicts
 from trust.cases import Case, all_cases
 from trust.pages import format_table, read_rows, write_page
-from trust.subjects import SUBJECTS, Subject
+from trust.subjects import Subject, all_subjects
 
 COMMAND = "`make trust`"
 
@@ -38,7 +38,7 @@ def try_inputs(names: list[str] | None, kept: Path | None) -> bool:
     """Give all cases to all clusterers; False if one of ours fails."""
     cases, tried = all_cases(), {}
     before = read_kept(kept, cases) if kept else {}
-    for subject in SUBJECTS:
+    for subject in all_subjects():
         if not names or subject.name in names:
             print(f"{subject.name} …", file=sys.stderr, flush=True)
             tried[subject] = before.get(subject.name) or running.run(subject, cases)

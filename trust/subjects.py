@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module, metadata
+from functools import cache
+from importlib import metadata
 from typing import Any
 
 SEED = 0
+# Their init is of anchors, so the cases with memberships of samples do not apply.
+ANCHOR_STARTS = ("FCAG",)
 
 
 @dataclass(frozen=True)
@@ -44,17 +47,18 @@ class Subject:
             return ""
 
 
-def ours(path: str, *more: str, predicts: bool = True) -> Subject:
-    """One of the package's estimators."""
-    module, name = path.rsplit(".", 1)
+def make_own(entry: Any) -> Subject:
+    """Subject of an entry in the package's catalogue."""
 
     def fit(X: Any, n_clusters: Any, *, sample_weight: Any = None, random_state: Any = SEED, **options: Any) -> Fitted:
-        model = getattr(import_module(module), name)(n_clusters, random_state=random_state, **options)
+        model = entry.cls(n_clusters, random_state=random_state, **options)
         model.fit(X, **({} if sample_weight is None else {"sample_weight": sample_weight}))
         return Fitted(model.memberships_, model.labels_, getattr(model, "predict_proba", None))
 
-    takes = frozenset({"max_iter", "random_state", *more})
-    return Subject(name, "afcm", fit, takes, ours=True, predicts=predicts)
+    takes = entry.parameters | ({"sample_weight"} if entry.takes_weights else set())
+    if entry.name in ANCHOR_STARTS:
+        takes -= {"init"}
+    return Subject(entry.name, "afcm", fit, takes, ours=True, predicts=entry.predicts)
 
 
 def scikit_fuzzy(
@@ -117,17 +121,7 @@ def spectral_clustering(X: Any, n_clusters: Any, *, random_state: Any = SEED) ->
 
 FUZZY = frozenset({"m", "max_iter", "tol", "random_state"})
 
-SUBJECTS = (
-    ours("afcm.AFCM", "tol", "sample_weight", "init"),
-    ours("afcm.PlainAFCM", "tol", "sample_weight", "init"),
-    ours("afcm.FCM", "tol", "sample_weight", "m", "init"),
-    ours("afcm.EntropyFCM", "tol", "sample_weight", "init"),
-    ours("afcm.GeneralizedGaussianMixture", "tol", "sample_weight", "init"),
-    ours("afcm.baselines.RSFKM", "tol", "init"),
-    ours("afcm.baselines.CDKM", "tol", "init"),
-    ours("afcm.baselines.FKPS", "tol", "init"),
-    ours("afcm.baselines.FCAG", "tol"),
-    ours("afcm.baselines.SpectralBaseline", predicts=False),
+PEERS = (
     Subject("scikit-fuzzy", "scikit-fuzzy", scikit_fuzzy, FUZZY | {"init"}),
     Subject("fuzzy-c-means", "fuzzy-c-means", fuzzy_c_means, FUZZY, apart=True),
     Subject("soft-clustering", "soft-clustering", soft_clustering, FUZZY, apart=True, predicts=False),
@@ -135,5 +129,14 @@ SUBJECTS = (
 )
 
 
+@cache
+def all_subjects() -> tuple[Subject, ...]:
+    """Subjects of the package's catalogue, then the peers."""
+    from afcm.catalogue import CATALOGUE  # not installed in the peers' own environment
+
+    return (*map(make_own, CATALOGUE), *PEERS)
+
+
 def subject_named(name: str) -> Subject:
-    return next(subject for subject in SUBJECTS if subject.name == name)
+    peers = {peer.name: peer for peer in PEERS}
+    return peers[name] if name in peers else next(subject for subject in all_subjects() if subject.name == name)

@@ -10,7 +10,7 @@ import pytest
 from trust import faults, pages, running, table, verdicts
 from trust.__main__ import write_inputs
 from trust.cases import Case, all_cases, blobs, truth
-from trust.subjects import SUBJECTS, Fitted, Subject, subject_named
+from trust.subjects import Fitted, Subject, all_subjects, subject_named
 from trust.worker import try_case
 
 from afcm.exceptions import AFCMWarning
@@ -98,7 +98,7 @@ def test_processes_that_end_are_crashes_or_hangs(signal, verdict, tmp_path):
     python = tmp_path / "python"
     python.write_text(f'#!/bin/sh\necho \'{{"version": "1"}}\'\nread line\nkill -{signal} $$\n')
     python.chmod(0o755)
-    worker = running.Worker(SUBJECTS[0], str(python))
+    worker = running.Worker(subject_named("AFCM"), str(python))
     assert worker.version == "1"
     assert worker.ask(all_cases()[0])["verdict"] == verdict
 
@@ -167,7 +167,7 @@ def test_pages_name_their_command():
 def test_ours_is_what_the_page_says_and_nothing_is_silent():
     page = {cells[0]: cells[1] for cells in pages.read_rows("cases")}
     cases = [case for case in all_cases() if case.kind in QUICK]
-    outcomes = [outcome for subject in SUBJECTS if subject.ours for outcome in running.run_here(subject, cases)]
+    outcomes = [outcome for subject in all_subjects() if subject.ours for outcome in running.run_here(subject, cases)]
     bad = [(each.case.name, each.verdict, each.words) for each in outcomes if each.verdict not in (*verdicts.GOOD, "–")]
     assert not bad
     assert {case.name: page.get(case.name) for case in cases} == {
