@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.datasets import make_blobs
 
-from afcm.graph.affinity import normalize_graph, symmetrize
+from afcm.graph.affinity import neighbor_graph, normalize_graph, symmetrize
 from afcm.linalg import eigensolver
 from afcm.linalg.operator import GraphPlusLowRank
+from afcm.neighbors.search import find_neighbors
 
 N = 600
 
@@ -123,3 +125,13 @@ def test_dense_and_iterative_paths_agree(monkeypatch):
     assert dense.n_products == 0 < fast.n_products
     np.testing.assert_allclose(fast.values, dense.values, rtol=1e-11)
     assert np.linalg.svd(dense.vectors.T @ fast.vectors)[1].min() > 1 - 1e-10
+
+
+def test_a_graph_of_many_pairs_has_all_its_eigenvectors():
+    """LAPACK's search by index gives no vector at all for some graphs with dozens of equal eigenvalues."""
+    points = make_blobs(200, 3, centers=4, cluster_std=4.0, random_state=0)[0]
+    graph = neighbor_graph(find_neighbors(points, 2), 1, kernel="gaussian", bandwidth=2.0)
+    found = eigensolver.dense_eigenvectors(GraphPlusLowRank(graph.affinity), 2)
+    assert found.vectors.shape == (200, 2)
+    np.testing.assert_allclose(found.values, [1, 1])
+    np.testing.assert_allclose(graph.affinity @ found.vectors, found.vectors, atol=1e-12)

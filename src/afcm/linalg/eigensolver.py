@@ -118,6 +118,8 @@ def dense_eigenvectors(operator: GraphPlusLowRank, n_wanted: int) -> Eigenpairs:
     n = operator.size
     span = [n - n_wanted, n - 1]
     values, vectors = eigh(operator.to_dense().T, subset_by_index=span, overwrite_a=True, check_finite=False)
+    if vectors.shape[1] < n_wanted:  # LAPACK's search by index may find none where very many eigenvalues are equal
+        values, vectors = (part[..., -n_wanted:] for part in eigh(operator.to_dense(), driver="evd"))
     vectors = np.ascontiguousarray(vectors[:, ::-1])
     return Eigenpairs(vectors, values[::-1], operator.graph @ vectors, 0.0, 0.0, 0, True)
 
