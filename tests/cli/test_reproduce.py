@@ -34,9 +34,9 @@ def no_data(tmp_path, monkeypatch):
     monkeypatch.delenv("AFCM_DATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("COLUMNS", "200")
-    runner.workbench.cache_clear()
+    runner.open_workbench.cache_clear()
     yield
-    runner.workbench.cache_clear()
+    runner.open_workbench.cache_clear()
 
 
 @pytest.fixture
@@ -103,7 +103,7 @@ def test_a_second_call_runs_nothing_anew(out, monkeypatch):
     reproduce(*QUICK, "--out", out)
     files = {name: (out / name).read_bytes() for name in os.listdir(out)}
     (out / "report.md").unlink()
-    monkeypatch.setattr(runner, "run", lambda *given: pytest.fail("run again"))
+    monkeypatch.setattr(runner, "run_task", lambda *given: pytest.fail("run again"))
     assert reproduce(*QUICK, "--out", out).exit_code == 0
     assert {name: (out / name).read_bytes() for name in os.listdir(out)} == files
 

@@ -13,9 +13,9 @@ from scipy.spatial.distance import pdist
 from afcm import PlainAFCM
 from afcm.datasets import DatasetNotFound, load_dataset, make_rings
 from afcm.experiments import methods
-from afcm.experiments.methods import RUNNERS, NotApplicable, Workbench, rough_cost, sharing
-from afcm.experiments.plan import EXPERIMENTS, Task, chosen_specs, read_spec, tasks
-from afcm.experiments.runner import run
+from afcm.experiments.methods import RUNNERS, NotApplicable, Workbench, estimate_cost, name_graph
+from afcm.experiments.plan import EXPERIMENTS, Task, choose_specs, list_tasks, read_spec
+from afcm.experiments.runner import run_task
 from afcm.fitting import starts
 from tests.datasets.conftest import REAL_FOLDERS
 from tests.reference import dense_paper_run
@@ -33,7 +33,7 @@ def rings():
 
 
 def row_of(bench, runner, params=None, seed=0):
-    row = run(Task("table1", bench.name, runner, runner, params or {}, seed), bench)
+    row = run_task(Task("table1", bench.name, runner, runner, params or {}, seed), bench)
     assert row.status == "ok", row.reason
     return row
 
@@ -174,7 +174,7 @@ def test_the_trace_tells_80_sweeps_in_which_the_objective_never_rises(iris, weig
 
 def test_the_trace_is_algorithm_1_as_printed(iris):
     details = row_of(iris, "AFCM-trace", {"n_neighbors": 5, "graph_weight": 1e4}, seed=3).details
-    affinity = methods.paper_graph(iris, 5).graph.operator @ np.eye(150)
+    affinity = methods.prepare_paper(iris, 5).graph.operator @ np.eye(150)
     start = starts.draw_memberships(150, 3, np.random.RandomState(3))
     expected = dense_paper_run(affinity, start, 1e4, details["gamma_cap"], 20)
     np.testing.assert_allclose(details["objective"][:20], expected, rtol=1e-6)
@@ -201,9 +201,9 @@ def grid_ends(experiment):
 def test_every_method_takes_the_parameters_of_its_spec(experiment):
     bench = Workbench("rings" if experiment == "toys" else "iris", None)
     for runner, params in grid_ends(experiment):
-        row = run(Task(experiment, bench.name, runner, runner, params, 0), bench)
+        row = run_task(Task(experiment, bench.name, runner, runner, params, 0), bench)
         assert row.status == "ok" or (runner, row.status) == ("FCAG", "skipped"), (runner, params, row.reason)
-        builds_graph = sharing(runner, params) != runner
+        builds_graph = name_graph(runner, params) != runner
         assert len(bench._graphs) == builds_graph, runner
         bench.forget()
         assert not bench._graphs
@@ -216,17 +216,17 @@ def test_every_runner_is_in_a_spec():
 
 
 def test_runs_that_share_are_runs_on_the_same_graph(iris):
-    """`sharing` says it before the graph is there; `Workbench.prepared` knows."""
-    specs = chosen_specs(["table1", "table2", "ours", "convergence"], ["iris"], seeds=1)
+    """`name_graph` says it before the graph is there; `Workbench.prepare` knows."""
+    specs = choose_specs(["table1", "table2", "ours", "convergence"], ["iris"], seeds=1)
     found = {}
-    for task in tasks(specs, {}):
-        if sharing(task.runner, task.params) != task.runner and task.params.get("n_neighbors", 3) in (3, 5):
-            found.setdefault(sharing(task.runner, task.params), []).append(task)
+    for task in list_tasks(specs, {}):
+        if name_graph(task.runner, task.params) != task.runner and task.params.get("n_neighbors", 3) in (3, 5):
+            found.setdefault(name_graph(task.runner, task.params), []).append(task)
     assert len(found) == 2 + 2 * 2 + 1  # the paper's, ours with two kernels, the default
     for shared in found.values():
         iris.forget()
         for runner in {task.runner for task in shared}:
-            run(next(task for task in shared if task.runner == runner), iris)
+            run_task(next(task for task in shared if task.runner == runner), iris)
         assert len(iris._graphs) == 1
 
 
@@ -295,7 +295,7 @@ def test_anchors_at_the_edge_do(iris, n_anchors, n_neighbors):
 
 
 def test_the_rough_cost_is_positive_and_larger_for_larger_data():
-    for task in tasks(map(read_spec, EXPERIMENTS), {}):
-        assert 0 < rough_cost(task.dataset, task.runner) < 1e3
+    for task in list_tasks(map(read_spec, EXPERIMENTS), {}):
+        assert 0 < estimate_cost(task.dataset, task.runner) < 1e3
     for runner in RUNNERS:
-        assert rough_cost("usps", runner) > rough_cost("iris", runner)
+        assert estimate_cost("usps", runner) > estimate_cost("iris", runner)

@@ -17,10 +17,10 @@ from afcm.experiments.plan import (
     RACE_SEEDS,
     Method,
     Spec,
-    checked,
-    chosen_specs,
+    choose_specs,
+    list_tasks,
+    match_names,
     read_spec,
-    tasks,
 )
 from afcm.experiments.printed import printed_name, printed_scores
 from afcm.experiments.record import Row
@@ -52,7 +52,7 @@ def test_a_spec_names_only_what_there_is(name):
 
 
 def test_no_two_runs_have_the_same_key():
-    keys = [task.key for task in tasks(map(read_spec, EXPERIMENTS), {})]
+    keys = [task.key for task in list_tasks(map(read_spec, EXPERIMENTS), {})]
     assert len(set(keys)) == len(keys)
 
 
@@ -95,11 +95,11 @@ def test_convergence_is_shown_on_eight_sets_and_toys_on_two():
 
 
 def test_everything_is_chosen_unless_told_otherwise():
-    assert chosen_specs() == [read_spec(name) for name in EXPERIMENTS]
+    assert choose_specs() == [read_spec(name) for name in EXPERIMENTS]
 
 
 def test_the_choice_cuts_experiments_data_sets_methods_and_seeds():
-    first, second = chosen_specs(["table1", "table2"], ["iris", "usps"], ["SC", "Ablation-2"], 4)
+    first, second = choose_specs(["table1", "table2"], ["iris", "usps"], ["SC", "Ablation-2"], 4)
     assert (first.name, first.datasets, [m.name for m in first.methods]) == ("table1", ("iris", "usps"), ["SC"])
     assert (second.name, [m.name for m in second.methods]) == ("table2", ["Ablation-2"])
     assert first.seeds == second.seeds == 4
@@ -108,19 +108,19 @@ def test_the_choice_cuts_experiments_data_sets_methods_and_seeds():
 
 def test_seeds_are_as_many_as_asked_for_and_a_trace_is_one():
     for asked in (1, 7, 100):
-        found = {spec.name: spec.seeds for spec in chosen_specs(seeds=asked)}
+        found = {spec.name: spec.seeds for spec in choose_specs(seeds=asked)}
         assert found.pop("convergence") == 1
         assert set(found.values()) == {asked}
 
 
 def test_experiments_without_the_chosen_data_are_left_out():
-    assert [spec.name for spec in chosen_specs(datasets=["rings"])] == ["toys"]
+    assert [spec.name for spec in choose_specs(datasets=["rings"])] == ["toys"]
     with_jaffe = [name for name in EXPERIMENTS if "jaffe50" in read_spec(name).datasets]
-    assert [spec.name for spec in chosen_specs(datasets=["jaffe50"])] == with_jaffe != list(EXPERIMENTS)
+    assert [spec.name for spec in choose_specs(datasets=["jaffe50"])] == with_jaffe != list(EXPERIMENTS)
 
 
 def test_names_may_be_written_in_any_case():
-    assert chosen_specs(["TABLE1"], ["Iris", "USPS"], ["afcm", "fcm-er"]) == chosen_specs(
+    assert choose_specs(["TABLE1"], ["Iris", "USPS"], ["afcm", "fcm-er"]) == choose_specs(
         ["table1"], ["usps", "iris"], ["FCM-ER", "AFCM"]
     )
 
@@ -137,25 +137,25 @@ def test_names_may_be_written_in_any_case():
 def test_an_unknown_name_is_refused_with_the_nearest_one(kind, choice, guess):
     wrong = next(iter(choice.values()))[-1]
     with pytest.raises(ValueError, match=rf"{kind} '{wrong}' is unknown; did you mean {guess}\? Known: .*{guess}"):
-        chosen_specs(**choice)
+        choose_specs(**choice)
 
 
 def test_a_name_like_no_other_is_refused_with_the_list():
     with pytest.raises(ValueError, match=r"data set 'zzz' is unknown\. Known: breast, breast-id, iris"):
-        chosen_specs(datasets=["zzz"])
+        choose_specs(datasets=["zzz"])
     with pytest.raises(ValueError, match="'rings' is unknown"):  # it is, in that experiment
-        chosen_specs(["table1"], ["rings"])
+        choose_specs(["table1"], ["rings"])
 
 
 def test_a_choice_of_nothing_is_refused():
     with pytest.raises(ValueError, match="nothing to run: the chosen experiments do not have"):
-        chosen_specs(["toys", "table1"], ["rings"], ["SC"])
+        choose_specs(["toys", "table1"], ["rings"], ["SC"])
 
 
 @given(st.lists(st.sampled_from(["Iris", "USPS", "ORL64x64"])))
 @quick
 def test_checked_keeps_the_order_and_gives_the_known_spelling(names):
-    assert checked("data set", [name.swapcase() for name in names], ["USPS", "ORL64x64", "Iris"]) == names
+    assert match_names("data set", [name.swapcase() for name in names], ["USPS", "ORL64x64", "Iris"]) == names
 
 
 # The race: points of a grid by the ACC each of their seeds would give, or what became of the run.
@@ -182,7 +182,7 @@ def result(task, outcome):
 def played(specs, outcome, order=lambda pending: pending):
     """Rows of a race that is run to its end, one row at a time."""
     rows = {}
-    while pending := [task for task in tasks(specs, rows) if task.key not in rows]:
+    while pending := [task for task in list_tasks(specs, rows) if task.key not in rows]:
         task = order(pending)[0]
         rows[task.key] = result(task, outcome(task))
     return rows
@@ -196,11 +196,11 @@ def seeds_run(rows, dataset="iris"):
 
 def test_the_first_leg_has_three_seeds_of_every_point():
     specs = race(4)
-    found = tasks(specs, {})
+    found = list_tasks(specs, {})
     assert RACE_SEEDS == 3
     assert [(task.params["a"], task.seed) for task in found] == list(product(range(4), range(3)))
     without_last = {task.key: result(task, 50.0) for task in found[:-1]}
-    assert tasks(specs, without_last) == found  # no second leg before the first is whole
+    assert list_tasks(specs, without_last) == found  # no second leg before the first is whole
 
 
 def test_the_second_leg_is_for_points_within_the_margin():
@@ -235,15 +235,15 @@ def test_points_without_a_result_drop_out_and_lost_seeds_do_not_count():
 
 @pytest.mark.parametrize("seeds", [1, 2, 3])
 def test_with_three_seeds_or_fewer_there_is_no_race(seeds):
-    found = tasks(race(3, seeds), {})
+    found = list_tasks(race(3, seeds), {})
     assert [(task.params["a"], task.seed) for task in found] == list(product(range(3), range(seeds)))
 
 
 def test_a_single_point_and_a_method_that_does_not_race_run_all_seeds_at_once():
-    assert len(tasks(race(1), {})) == 10
+    assert len(list_tasks(race(1), {})) == 10
     (spec,) = race(4)
     calm = Spec(spec.name, spec.title, 10, spec.datasets, (Method("M", "M", spec.methods[0].grid),))
-    assert len(tasks([calm], {})) == 40
+    assert len(list_tasks([calm], {})) == 40
 
 
 def test_every_data_set_has_a_race_of_its_own():
@@ -274,7 +274,7 @@ def test_the_order_and_the_interruptions_of_a_race_do_not_matter(table, random):
     assert straight == mixed
     some = {key: mixed[key] for key in list(mixed)[: random.randint(0, len(mixed))]}
     before = dict(some)
-    named = [task.key for task in tasks(specs, some)]
+    named = [task.key for task in list_tasks(specs, some)]
     assert some == before
     assert set(some) <= set(named) <= set(mixed)  # no row is forgotten, no run is asked for in vain
     assert len(named) == len(set(named))

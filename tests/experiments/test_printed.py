@@ -13,17 +13,17 @@ from afcm.experiments.printed import (
     Score,
     cell_errata,
     dataset_errata,
-    errata,
     printed_score,
     printed_scores,
-    remarks,
+    read_errata,
+    read_remarks,
 )
 from afcm.experiments.record import METRICS
 
 NAMES = {info.name for info in list_datasets()}
 CELLS = [
     (erratum, cells, method, metric)
-    for erratum in errata()
+    for erratum in read_errata()
     for cells in erratum.cells
     for method in cells.methods
     for metric in cells.metrics
@@ -99,7 +99,7 @@ def test_errata_point_at_printed_cells(erratum, cells, method, metric):
 
 
 def test_errata_about_data_sets_point_at_data_sets_of_the_table():
-    whole = [(erratum, cells) for erratum in errata() for cells in erratum.cells if not cells.methods]
+    whole = [(erratum, cells) for erratum in read_errata() for cells in erratum.cells if not cells.methods]
     assert {erratum.id for erratum, _ in whole} == {"D1", "D2", "D3", "D4", "S1"}
     for erratum, cells in whole:
         assert printed_score(cells.table, cells.dataset, "AFCM", "ACC") is not None
@@ -107,11 +107,11 @@ def test_errata_about_data_sets_point_at_data_sets_of_the_table():
 
 
 def test_all_errata_of_the_tables_are_listed_once():
-    ids = [erratum.id for erratum in errata()]
+    ids = [erratum.id for erratum in read_errata()]
     assert ids == [*(f"T{n}" for n in range(1, 15)), *(f"D{n}" for n in range(1, 5)), "S1"]
 
 
-@pytest.mark.parametrize("erratum", errata(), ids=lambda erratum: erratum.id)
+@pytest.mark.parametrize("erratum", read_errata(), ids=lambda erratum: erratum.id)
 def test_numbers_an_erratum_quotes_from_its_cells_are_the_printed_ones(erratum):
     """At least one number of the note (if it has any with two decimals) is in a cell it points at."""
     quoted = {float(number) for number in re.findall(r"\d+\.\d{2,3}", erratum.note)}
@@ -127,6 +127,6 @@ def test_an_erratum_marks_its_cell_and_no_other():
 
 
 def test_remarks_are_about_known_data_sets():
-    assert remarks().keys() <= NAMES
-    assert {"warppie10p", "pose07", "pose29", "jaffe50", "breast", "breast-id"} <= remarks().keys()
-    assert all("\n" not in text and text.endswith(".") for text in remarks().values())
+    assert read_remarks().keys() <= NAMES
+    assert {"warppie10p", "pose07", "pose29", "jaffe50", "breast", "breast-id"} <= read_remarks().keys()
+    assert all("\n" not in text and text.endswith(".") for text in read_remarks().values())

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from afcm.experiments.record import Row, RowStore, StoreError, read_rows, row_key
+from afcm.experiments.record import Row, RowStore, StoreError, make_key, read_rows
 from tests.experiments.synthetic import row, trace
 from tests.strategies import quick
 
@@ -76,11 +76,11 @@ def test_what_is_not_a_number_survives(path):
 
 def test_the_key_tells_runs_apart_and_nothing_else():
     base = {"experiment": "e", "dataset": "d", "method": "m", "params": {"a": 1, "b": 2.0}, "seed": 0}
-    assert row_key(**base) == row_key(**base | {"params": {"b": 2.0, "a": 1}})
-    assert Row(**base, reason="x", metrics={"ACC": 1.0}, seconds=3.0).key == row_key(**base)
+    assert make_key(**base) == make_key(**base | {"params": {"b": 2.0, "a": 1}})
+    assert Row(**base, reason="x", metrics={"ACC": 1.0}, seconds=3.0).key == make_key(**base)
     changes = [{"experiment": "x"}, {"dataset": "x"}, {"method": "x"}, {"params": {"a": 1}}, {"seed": 1}]
     changes += [{"params": {"a": 2, "b": 2.0}}, {"params": {}}]
-    assert len({row_key(**base | change) for change in [{}, *changes]}) == 1 + len(changes)
+    assert len({make_key(**base | change) for change in [{}, *changes]}) == 1 + len(changes)
 
 
 def test_rows_are_on_the_disk_before_append_returns(path, monkeypatch):

@@ -13,14 +13,14 @@ from dataclasses import replace
 import pytest
 
 from afcm.experiments import figures
-from afcm.experiments.markdown import comparison_text, params_text, plain, score_text, time_text
-from afcm.experiments.overview import rises, versions_text
-from afcm.experiments.printed import Score, errata
+from afcm.experiments.markdown import format_comparison, format_params, format_score, to_table_cell
+from afcm.experiments.overview import count_rises, list_versions
+from afcm.experiments.printed import Score, read_errata
 from afcm.experiments.record import Row, StoreError
 from afcm.experiments.report import write_report
-from afcm.experiments.sections import comparison_section, flat_section, marks_table, remarks_section
+from afcm.experiments.sections import count_marks, write_comparison, write_flat, write_remarks
 from afcm.experiments.summary import summarize
-from afcm.experiments.tables import flat, table1, table2
+from afcm.experiments.tables import compare_table1, compare_table2, compare_with_afcm
 from tests.experiments.synthetic import as_printed, row, trace, whole_run
 
 COMMAND = "afcm reproduce --data DATA --out FOLDER"
@@ -84,8 +84,8 @@ def test_a_cell_shows_ours_the_papers_the_mark_and_the_errata(report):
 
 @pytest.mark.parametrize(("lift", "mark"), [(0.0, "="), (5.0, "+"), (-5.0, "≠")])
 def test_marks(lift, mark):
-    (first, *_) = table1(summarize(as_printed("results", "iris", "AFCM", lift=lift)))
-    assert comparison_text(first).endswith(f" {mark}")
+    (first, *_) = compare_table1(summarize(as_printed("results", "iris", "AFCM", lift=lift)))
+    assert format_comparison(first).endswith(f" {mark}")
 
 
 def test_every_reference_has_its_erratum_in_the_same_section(report):
@@ -94,14 +94,14 @@ def test_every_reference_has_its_erratum_in_the_same_section(report):
         cited = {name for line in lines_of(text, "|") for name in re.findall(r"\[([TDS]\d+)\]", line)}
         listed = set(re.findall(r"^- \*\*([TDS]\d+)\*\*", text, re.MULTILINE))
         assert cited == listed
-        assert cited <= {erratum.id for erratum in errata()}
+        assert cited <= {erratum.id for erratum in read_errata()}
         assert "D3" in cited
 
 
 def test_marks_are_counted_per_method_and_overall():
     rows = as_printed("results", "iris", "AFCM") + as_printed("results", "usps", "AFCM", lift=-20)
     rows += [*as_printed("results", "iris", "FCM", lift=3), row("usps", "FCM", status="failed")]
-    lines = marks_table(table1(summarize(rows))).splitlines()
+    lines = count_marks(compare_table1(summarize(rows))).splitlines()
     assert lines[2:] == [
         "| FCM | 0 / 1 / 0 | 0 / 1 / 0 | 0 / 1 / 0 | 0 / 3 / 0 |",
         "| AFCM | 1 / 0 / 1 | 1 / 0 / 1 | 1 / 0 / 1 | 3 / 0 / 3 |",
@@ -110,7 +110,7 @@ def test_marks_are_counted_per_method_and_overall():
 
 
 def test_table_2_takes_afcm_from_table_1_and_compares_with_the_second_print():
-    comparisons = table2(summarize(whole_run(("usps",))))
+    comparisons = compare_table2(summarize(whole_run(("usps",))))
     assert [c.cell.method for c in comparisons] == ["Ablation-1"] * 3 + ["Ablation-2"] * 3 + ["AFCM"] * 3
     last = comparisons[-1]
     assert (last.ours.mean, last.printed.mean, last.errata) == (65.67, 66.57, ("T1",))
@@ -145,12 +145,12 @@ def test_a_fixed_setting_that_was_tried_twice_is_no_longer_label_free(tmp_path):
 
 def test_remarks_come_only_where_afcm_is_below_the_print():
     low = as_printed("results", "warppie10p", "AFCM", lift=-5) + as_printed("results", "vehicle", "AFCM", lift=-5)
-    text = remarks_section(table1(summarize(low + as_printed("results", "pose07", "AFCM", lift=9))))
+    text = write_remarks(compare_table1(summarize(low + as_printed("results", "pose07", "AFCM", lift=9))))
     assert "- **warppie10p** (ACC, NMI, ARI): σ = 2 is narrow" in text
     assert "- **vehicle** (ACC, NMI, ARI): no explanation is known." in text
     assert "pose07" not in text
-    assert "nowhere below" in remarks_section(table1(summarize(as_printed("results", "iris", "AFCM"))))
-    assert "Not in this run" in remarks_section([])
+    assert "nowhere below" in write_remarks(compare_table1(summarize(as_printed("results", "iris", "AFCM"))))
+    assert "Not in this run" in write_remarks([])
 
 
 def test_failures_are_grouped_counted_and_kept_on_one_line(tmp_path):
@@ -181,14 +181,14 @@ def test_a_run_without_failures_says_so(report):
 
 
 def test_a_cell_whose_runs_all_failed_shows_the_print_alone():
-    (first, *_) = table1(summarize([row(status="failed", reason="no")]))
-    assert comparison_text(first) == "– / 96.13 ± 1.60"
+    (first, *_) = compare_table1(summarize([row(status="failed", reason="no")]))
+    assert format_comparison(first) == "– / 96.13 ± 1.60"
 
 
 def test_convergence_counts_rises_of_the_objective(report):
-    assert rises([3.0, 2.0, 2.0, 2.0 + 1e-12, -1.0]) == 0
-    assert rises([3.0, 2.0, 2.1, 2.2, 1.0]) == 2
-    assert rises([-3.0, -3.0, -4.0, -3.9]) == 1
+    assert count_rises([3.0, 2.0, 2.0, 2.0 + 1e-12, -1.0]) == 0
+    assert count_rises([3.0, 2.0, 2.1, 2.2, 1.0]) == 2
+    assert count_rises([-3.0, -3.0, -4.0, -3.9]) == 1
     assert "| iris | k=3, λ=1e3 | 4 | 5 | 2 | 0 | 3 | 63.00 |" in section(report, "Convergence")
 
 
@@ -204,7 +204,7 @@ def test_a_partial_run_has_what_it_has_and_names_the_rest(tmp_path, keep):
 
 def test_a_partial_table_names_the_data_sets_and_methods_it_lacks():
     rows = as_printed("results", "breast-id", "AFCM")
-    text = comparison_section("Table 1", table1(summarize(rows)), "results")
+    text = write_comparison("Table 1", compare_table1(summarize(rows)), "results")
     assert (
         "without the data sets iris, vehicle, usps, jaffe50, warppie10p, olivetti, orl64x64, pose07, pose29 and the "
         "methods FCM, FCM-ER, SC, RSFKM, CDKM, FKPS, FCAG." in text
@@ -264,8 +264,8 @@ def test_seconds_are_in_a_file_of_their_own(folder):
 
 
 def test_toys_are_listed_and_drawn(tmp_path, monkeypatch):
-    drawn = figures.convergence_figure([trace()])
-    monkeypatch.setattr(figures, "toy_figure", lambda: drawn)
+    drawn = figures.draw_convergence([trace()])
+    monkeypatch.setattr(figures, "draw_toys", lambda: drawn)
     rows = [row("rings", "AFCM", experiment="toys", acc=100.0), row("spirals", "FCM", experiment="toys")]
     text = section(written(rows, tmp_path), "Toys")
     assert [line.split(" | ")[:2] for line in lines_of(text, "| ")[2:]] == [["| spirals", "FCM"], ["| rings", "AFCM"]]
@@ -304,17 +304,16 @@ def test_a_failed_write_leaves_the_old_report_and_no_scraps(tmp_path, monkeypatc
 
 def test_versions_of_a_run_that_was_resumed_after_an_update():
     rows = [row(versions={"numpy": "2.4.1"}), row(versions={"numpy": "2.4.0", "afcm": "1"}), row(versions={})]
-    assert versions_text(rows) == "afcm 1, numpy 2.4.0 and 2.4.1"
-    assert versions_text([row(versions={})]) == "not recorded"
+    assert list_versions(rows) == "afcm 1, numpy 2.4.0 and 2.4.1"
+    assert list_versions([row(versions={})]) == "not recorded"
 
 
 def test_small_pieces_of_markdown():
-    assert params_text({"graph_weight": 1e5, "n_neighbors": 3, "a|b": None}) == "k=3, λ=1e5, a\\|b=None"
-    assert params_text({"gamma": 0.1, "tau": float("inf"), "m": 300000.0}) == "γ=0.1, m=300000, tau=inf"
-    assert params_text({}) == "as it comes"
-    assert score_text(Score(-0.001, 0.0)) == "0.00 ± 0.00"
-    assert len(plain("x" * 500)) == 200
-    assert [time_text(s) for s in (0.2, 60, 3600)] == ["0 s", "1 min 0 s", "1 h 0 min 0 s"]
+    assert format_params({"graph_weight": 1e5, "n_neighbors": 3, "a|b": None}) == "k=3, λ=1e5, a\\|b=None"
+    assert format_params({"gamma": 0.1, "tau": float("inf"), "m": 300000.0}) == "γ=0.1, m=300000, tau=inf"
+    assert format_params({}) == "as it comes"
+    assert format_score(Score(-0.001, 0.0)) == "0.00 ± 0.00"
+    assert len(to_table_cell("x" * 500)) == 200
 
 
 def test_a_flat_kernel_stands_against_the_papers_afcm():
@@ -331,8 +330,8 @@ def test_a_flat_kernel_stands_against_the_papers_afcm():
         for seed in range(2)
     ]
     first = [replace(row, experiment="table1", method="AFCM", dataset="iris") for row in rows]
-    text = flat_section(flat(summarize(rows)), table1(summarize(first)))
+    text = write_flat(compare_with_afcm(summarize(rows), "flat"), compare_table1(summarize(first)))
     assert "ACC is reproduced on 1 of 2 data sets, better on 0, below on 1." in text
     assert "| orl64x64 | 65.00 ± 0.00 / 62.90 ± 2.65 = |" in text
     assert "k=5, λ=1e4 (of 2)" in text
-    assert "Not in this run." in flat_section([], [])
+    assert "Not in this run." in write_flat([], [])

@@ -19,10 +19,10 @@ import pytest
 
 from afcm import AFCM
 from afcm.experiments import methods, runner
-from afcm.experiments.methods import NotApplicable, rough_cost, sharing
-from afcm.experiments.plan import EXPERIMENTS, Method, Spec, chosen_specs, read_spec, tasks
+from afcm.experiments.methods import NotApplicable, estimate_cost, name_graph
+from afcm.experiments.plan import EXPERIMENTS, Method, Spec, choose_specs, list_tasks, read_spec
 from afcm.experiments.record import RowStore, read_rows
-from afcm.experiments.runner import WorkerDied, groups, received, reproduce
+from afcm.experiments.runner import WorkerDied, group_tasks, receive_rows, reproduce
 from afcm.graph import similarity
 from afcm.linalg import eigenbasis
 from tests.experiments.synthetic import row
@@ -40,9 +40,9 @@ def no_data(tmp_path, monkeypatch):
     """Workbenches are fresh, and there are no data sets but Iris and the toys."""
     monkeypatch.delenv("AFCM_DATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    runner.workbench.cache_clear()
+    runner.open_workbench.cache_clear()
     yield
-    runner.workbench.cache_clear()
+    runner.open_workbench.cache_clear()
 
 
 @pytest.fixture
@@ -102,7 +102,7 @@ def test_what_is_there_is_not_run_again(path, monkeypatch):
     specs = [spec(SIMPLE, ANCHORS)]
     first = rows_of(specs, path)
     before = path.read_bytes()
-    monkeypatch.setattr(runner, "run", lambda *given: pytest.fail("run again"))
+    monkeypatch.setattr(runner, "run_task", lambda *given: pytest.fail("run again"))
     assert content(rows_of(specs, path)) == content(first)
     assert path.read_bytes() == before
 
@@ -191,14 +191,16 @@ def test_warnings_are_noted_in_the_row(path):
 
 
 def test_tasks_and_their_rows_have_the_same_key():
-    for task in tasks(chosen_specs(["table1"], ["iris"], seeds=1), {}):
-        assert runner.row_of(task).key == task.key
+    for task in list_tasks(choose_specs(["table1"], ["iris"], seeds=1), {}):
+        assert runner.make_row(task).key == task.key
 
 
 def test_there_are_as_many_processes_as_cores_unless_told_otherwise(path, monkeypatch):
-    asked, original = [], runner.rows_of
-    monkeypatch.setattr(runner, "rows_of", lambda todo, folder, jobs: asked.append(jobs) or original(todo, folder, 1))
-    monkeypatch.setattr(runner, "cores", lambda: 17)
+    asked, original = [], runner.run_groups
+    monkeypatch.setattr(
+        runner, "run_groups", lambda todo, folder, jobs: asked.append(jobs) or original(todo, folder, 1)
+    )
+    monkeypatch.setattr(runner, "count_cores", lambda: 17)
     rows_of([spec(SIMPLE)], path, jobs=None)
     rows_of([spec(SPECTRAL)], path, jobs=3)
     assert asked == [17, 3]
@@ -228,7 +230,7 @@ def test_a_graph_is_built_once_for_all_its_fits(path, monkeypatch):
 
 def test_graphs_are_let_go_after_their_group(path):
     rows_of([spec(SPECTRAL)], path)
-    assert not runner.workbench("iris", None)._graphs
+    assert not runner.open_workbench("iris", None)._graphs
 
 
 def test_the_time_of_a_row_is_that_of_its_fit(path, monkeypatch):
@@ -239,13 +241,13 @@ def test_the_time_of_a_row_is_that_of_its_fit(path, monkeypatch):
 
 
 def test_groups_hold_every_task_once_and_one_graph_each():
-    pending = tasks(map(read_spec, EXPERIMENTS), {})
-    found = groups(pending)
+    pending = list_tasks(map(read_spec, EXPERIMENTS), {})
+    found = group_tasks(pending)
     assert sorted(task.key for group in found for task in group) == sorted(task.key for task in pending)
-    graphs = [{(task.dataset, sharing(task.runner, task.params)) for task in group} for group in found]
+    graphs = [{(task.dataset, name_graph(task.runner, task.params)) for task in group} for group in found]
     assert all(len(each) == 1 for each in graphs)
     assert len(set.union(*graphs)) == len(graphs)
-    costs = [sum(rough_cost(task.dataset, task.runner) for task in group) for group in found]
+    costs = [sum(estimate_cost(task.dataset, task.runner) for task in group) for group in found]
     assert costs == sorted(costs, reverse=True)
 
 
@@ -284,18 +286,18 @@ def filled(channel):
     ("error", "expected"), [(BrokenProcessPool("gone"), WorkerDied), (ZeroDivisionError("by zero"), ZeroDivisionError)]
 )
 def test_rows_that_were_sent_come_before_the_error(error, expected):
-    rows = received(filled(queue.Queue()), futures(None, error))
+    rows = receive_rows(filled(queue.Queue()), futures(None, error))
     assert [next(rows).seed for _ in range(3)] == [0, 1, 2]
     with pytest.raises(expected):
         next(rows)
 
 
 def test_the_end_comes_when_all_is_done_and_the_channel_empty():
-    assert [each.seed for each in received(filled(queue.Queue()), futures(None, None))] == [0, 1, 2]
+    assert [each.seed for each in receive_rows(filled(queue.Queue()), futures(None, None))] == [0, 1, 2]
 
 
 def test_a_channel_that_is_gone_is_a_dead_worker():
-    rows = received(filled(Channel()), [Future()])
+    rows = receive_rows(filled(Channel()), [Future()])
     assert [next(rows).seed for _ in range(3)] == [0, 1, 2]
     with pytest.raises(WorkerDied, match="the rows so far are safe: start again to go on"):
         next(rows)
@@ -316,11 +318,11 @@ def test_an_error_while_rows_come_in_ends_the_workers_at_once(path, monkeypatch)
 
     def rows_in_processes(todo, folder, jobs):
         try:
-            yield from runner.group_rows(todo[0], folder)
+            yield from runner.run_group(todo[0], folder)
         finally:
             closed.append("workers")
 
-    monkeypatch.setattr(runner, "rows_of", rows_in_processes)
+    monkeypatch.setattr(runner, "run_groups", rows_in_processes)
     with pytest.raises(ZeroDivisionError) as caught:  # as long as this holds the traceback nothing is collected
         rows_of([spec(SIMPLE)], path, on_row=lambda row, share: 1 / 0)
     assert closed == ["workers"], caught

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from afcm.experiments.printed import Score, printed_scores
-from afcm.experiments.summary import Cell, distinct, in_order, mean_score, summarize, traces, verdict
+from afcm.experiments.summary import Cell, average, choose_traces, drop_repeats, judge, sort_names, summarize
 from tests.experiments.synthetic import row, trace
 from tests.strategies import quick
 
@@ -47,21 +47,21 @@ def grid(accuracies, **more):
     ],
 )
 def test_verdict_at_its_edges(ours, mean, std, expected):
-    assert verdict(ours, Score(mean, std)) == expected
+    assert judge(ours, Score(mean, std)) == expected
 
 
 def test_one_point_is_one_point_whatever_the_binary_fractions_say():
     for score in printed_scores("results").values():
         if score.std <= 1:
-            assert {verdict(round(score.mean + gap, 3), score) for gap in (-1, 1)} == {"reproduced"}
+            assert {judge(round(score.mean + gap, 3), score) for gap in (-1, 1)} == {"reproduced"}
 
 
 @given(ours=percent, mean=percent, std=st.floats(0, 10))
 @quick
 def test_verdict_is_symmetric_but_for_better_and_different(ours, mean, std):
     mirror = {"reproduced": "reproduced", "better": "different", "different": "better"}
-    assert verdict(2 * mean - ours, Score(mean, std)) in (mirror[verdict(ours, Score(mean, std))], "reproduced")
-    assert verdict(mean, Score(mean, std)) == "reproduced"
+    assert judge(2 * mean - ours, Score(mean, std)) in (mirror[judge(ours, Score(mean, std))], "reproduced")
+    assert judge(mean, Score(mean, std)) == "reproduced"
 
 
 def test_the_papers_iris_row_has_a_population_spread():
@@ -74,7 +74,7 @@ def test_the_papers_iris_row_has_a_population_spread():
 @given(st.lists(percent, min_size=1, max_size=10))
 @quick
 def test_mean_and_spread_are_those_of_the_standard_library(values):
-    score = mean_score(values)
+    score = average(values)
     assert score.mean == pytest.approx(statistics.fmean(values))
     assert score.std == pytest.approx(statistics.pstdev(values), abs=1e-6)
 
@@ -171,12 +171,12 @@ def test_cells_come_in_the_order_of_the_paper():
         ("mine", "FCM"),
         ("iris", "Ablation-1"),
     ]
-    assert in_order(["b", "a", "x", "x"], ("x", "y")) == ["x", "a", "b"]
+    assert sort_names(["b", "a", "x", "x"], ("x", "y")) == ["x", "a", "b"]
 
 
 def test_a_repeated_run_counts_once_and_an_ok_one_wins():
     rows = [row(acc=90.0), row(status="failed", reason="first try")]
-    assert [r.status for r in distinct(rows)] == [r.status for r in distinct(rows[::-1])] == ["ok"]
+    assert [r.status for r in drop_repeats(rows)] == [r.status for r in drop_repeats(rows[::-1])] == ["ok"]
     assert cell_of(rows).best.n_ok == 1
 
 
@@ -223,4 +223,4 @@ def test_traces_are_one_run_per_data_set_with_a_history():
         trace("breast", status="failed"),
         row("iris"),
     ]
-    assert [(r.dataset, r.seed) for r in traces(rows)] == [("iris", 0), ("usps", 0)]
+    assert [(r.dataset, r.seed) for r in choose_traces(rows)] == [("iris", 0), ("usps", 0)]

@@ -13,7 +13,7 @@ from afcm._util.messages import to_one_line
 from afcm.cli.console import format_command_line, make_console, report_errors, say
 from afcm.cli.options import split_names
 from afcm.datasets import DatasetCorrupt, DatasetNotFound, load_dataset
-from afcm.experiments.plan import EXPERIMENTS, Spec, chosen_specs
+from afcm.experiments.plan import EXPERIMENTS, Spec, choose_specs
 from afcm.experiments.record import Row, RowStore
 
 
@@ -39,7 +39,7 @@ def reproduce(
     with report_errors(console, f"stopped; the rows so far are in {out}: the same command goes on from there"):
         from afcm.experiments.report import write_report
 
-        specs = chosen_specs(split_names(experiment), split_names(only), split_names(method), seeds)
+        specs = choose_specs(split_names(experiment), split_names(only), split_names(method), seeds)
         check_data(specs, data, console)
         with RowStore(out / "rows.jsonl") as store:
             rows = run_with_progress(specs, store, data, jobs, console)

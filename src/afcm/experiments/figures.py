@@ -1,4 +1,4 @@
-"""The figures of the report. Needs matplotlib, which is loaded only when a figure is drawn.
+"""Draws the figures of the report. Needs matplotlib, which is loaded only when a figure is drawn.
 
 Figures are plain `matplotlib.figure.Figure` objects: no window, no pyplot, no state that is shared with the caller.
 """
@@ -13,11 +13,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from afcm._util.optional import require
+from afcm.datasets import make_rings, make_spirals
+from afcm.estimators.afcm import AFCM
+from afcm.estimators.fuzzy import FCM
+from afcm.estimators.plain import PlainAFCM
 from afcm.exceptions import AFCMWarning
-from afcm.experiments.markdown import params_text
+from afcm.experiments.markdown import format_params
 from afcm.experiments.printed import Score, printed_score
 from afcm.experiments.record import Row
-from afcm.experiments.summary import DATASETS, in_order, summarize, traces
+from afcm.experiments.summary import DATASETS, choose_traces, sort_names, summarize
 from afcm.plots.colors import PALETTE, cluster_colors, to_rgb
 from afcm.plots.layout import project_embedding
 
@@ -26,10 +30,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 BLUE, VERMILION, GREEN, PINK, ORANGE = PALETTE[:5]
-GREY = "#6b6b6b"
+GRAY = "#6b6b6b"
 LIGHT = "#dddddd"
 
-# What the dot plot compares: experiment, method → name, colour, marker. The printed numbers are grey bars.
+# The series of the dot plot: experiment, method → name, color, marker. The printed numbers are gray bars.
 SERIES = {
     ("table1", "AFCM"): ("AFCM, paper's configuration (oracle)", BLUE, "o"),
     ("ours", "AFCM-ours"): ("AFCM, our kernels and start (oracle)", GREEN, "^"),
@@ -37,23 +41,22 @@ SERIES = {
 }
 
 
-class MissingMatplotlib(ImportError):
-    """Matplotlib is not installed."""
+class MissingMatplotlib(ImportError): ...
 
 
 class NothingToDraw(ValueError):
     """No row has what the figure shows."""
 
 
-def convergence_figure(rows: Iterable[Row]) -> Figure:
-    """J and ACC over the sweeps, one panel per data set; a dotted line where γ meets its cap.
+def draw_convergence(rows: Iterable[Row]) -> Figure:
+    """Draw J and ACC over the sweeps, one panel per data set, and a dotted line at the sweep in which γ meets its cap.
 
     Parameters
     ----------
     rows : iterable of Row
         Rows of the experiment ``"convergence"`` with ``objective`` and ``acc`` in their details; others are ignored.
     """
-    runs = traces(rows)
+    runs = choose_traces(rows)
     if not runs:
         raise NothingToDraw("rows hold no run of the experiment 'convergence' with an objective; run it first")
     columns = min(4, len(runs))
@@ -67,24 +70,28 @@ def convergence_figure(rows: Iterable[Row]) -> Figure:
     return figure
 
 
-def toy_figure() -> Figure:
-    """Spirals and rings by FCM, PlainAFCM and AFCM, and AFCM's embedding (the paper's Figure 2).
+def draw_toys() -> Figure:
+    """Draw spirals and rings by FCM, PlainAFCM and AFCM, and AFCM's embedding (the paper's Figure 2).
 
-    The models are fitted here, with fixed seeds. The colour of a sample is the mixture of its clusters' colours by
+    The models are fitted here, with fixed seeds. The color of a sample is the mixture of its clusters' colors by
     its memberships. In the embedding samples of one cluster lie on top of each other, so they are jittered.
     """
     figure = new_figure(12.8, 6.6)
-    for line, (name, X, n_clusters) in zip(figure.subplots(2, 4), _toys(), strict=True):
-        models = _fitted(X, n_clusters)
-        for panel, (method, model) in zip(line, models.items(), strict=False):
-            _scatter(panel, X, model.memberships_, f"{name}: {method}")
-        last = models["AFCM"]
-        _scatter(line[3], _jittered(last.embedding_), last.memberships_, f"{name}: AFCM, learned space (jittered)")
+    toys = [("spirals", make_spirals(random_state=0)[0], 2), ("rings", make_rings(random_state=0)[0], 3)]
+    for line, (name, X, n_clusters) in zip(figure.subplots(2, 4), toys, strict=True):
+        for panel, kind in zip(line, (FCM, PlainAFCM, AFCM), strict=False):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", AFCMWarning)  # the colors show hard memberships
+                model = kind(n_clusters, random_state=0).fit(X)
+            _scatter(panel, X, model.memberships_, f"{name}: {kind.__name__}")
+        points = project_embedding(model.embedding_)
+        points += np.random.default_rng(0).normal(scale=0.03 * np.ptp(points), size=points.shape)
+        _scatter(line[3], points, model.memberships_, f"{name}: AFCM, learned space (jittered)")
     return figure
 
 
-def table_figure(rows: Iterable[Row]) -> Figure:
-    """A dot plot of ACC per data set: AFCM as printed, in the paper's configuration, ours, and as it comes.
+def draw_accuracies(rows: Iterable[Row]) -> Figure:
+    """Draw ACC per data set as dots: AFCM as printed, in the paper's configuration, ours, and as it comes.
 
     Parameters
     ----------
@@ -93,22 +100,25 @@ def table_figure(rows: Iterable[Row]) -> Figure:
     """
     cells = summarize(row for row in rows if (row.experiment, row.method) in SERIES)
     scores = {(c.dataset, (c.experiment, c.method)): score for c in cells if (score := c.score("ACC"))}
-    datasets = in_order((dataset for dataset, _ in scores), DATASETS)
+    datasets = sort_names((dataset for dataset, _ in scores), DATASETS)
     if not datasets:
         raise NothingToDraw("rows hold no ok run of AFCM in the experiments 'table1' or 'ours'; run one of them first")
     figure = new_figure(8.6, 1.5 + 0.55 * len(datasets))
     axes = figure.subplots()
-    printed = [printed_score("results", dataset, "AFCM", "ACC") for dataset in datasets]
-    _draw_printed(axes, printed)
+    _draw_printed(axes, [printed_score("results", dataset, "AFCM", "ACC") for dataset in datasets])
     for offset, (key, (label, color, marker)) in zip((-0.22, 0.0, 0.22), SERIES.items(), strict=True):
-        found = [(place + offset, scores[name, key]) for place, name in enumerate(datasets) if (name, key) in scores]
-        _draw_dots(axes, found, label=label, color=color, marker=marker)
+        places = [place for place, name in enumerate(datasets) if (name, key) in scores]
+        found = [scores[datasets[place], key] for place in places]
+        means, spreads = [score.mean for score in found], [score.std for score in found]
+        style: dict[str, Any] = {"fmt": marker, "color": color, "markersize": 6, "elinewidth": 1.3, "label": label}
+        if found:
+            axes.errorbar(means, np.array(places) + offset, xerr=spreads, **style)
     _finish_dot_plot(axes, datasets)
     return figure
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """An empty figure (inches), or an error that says what to install."""
+    """Make an empty figure (inches), or fail with an error that says what to install."""
     try:
         figure = require("matplotlib.figure", "plot", "figures need")
     except ImportError as error:
@@ -116,8 +126,8 @@ def new_figure(width: float, height: float) -> Figure:
     return figure.Figure(figsize=(width, height), layout="constrained")
 
 
-def blended(memberships: Any) -> Any:
-    """Colours of samples: the clusters' colours mixed by membership (red, green, blue in [0, 1])."""
+def blend_colors(memberships: Any) -> Any:
+    """Mix the clusters' colors by membership (red, green, blue in [0, 1])."""
     colors = to_rgb(cluster_colors(np.shape(memberships)[1]))
     return np.clip(np.asarray(memberships) @ colors, 0, 1)
 
@@ -125,10 +135,11 @@ def blended(memberships: Any) -> Any:
 def _draw_trace(axes: Axes, row: Row) -> None:
     objective, accuracy = row.details["objective"], row.details.get("acc") or []
     axes.plot(np.arange(1, len(objective) + 1), objective, color=BLUE, linewidth=1.8)
-    axes.set_title(f"{row.dataset} ({params_text(row.params)})", fontsize=10)
+    axes.set_title(f"{row.dataset} ({format_params(row.params)})", fontsize=10)
     axes.set_xlabel("sweep", fontsize=9)
     _color_axis(axes, "J", BLUE)
-    axes.yaxis.set_major_formatter("{x:,.6g}" if np.max(np.abs(objective)) < 1e5 else _thousands)
+    small = np.max(np.abs(objective)) < 1e5
+    axes.yaxis.set_major_formatter("{x:,.6g}" if small else lambda x, _: f"{x / 1000:,.6g} k".replace("-", "−"))
     if accuracy:
         other = axes.twinx()
         other.plot(np.arange(1, len(accuracy) + 1), accuracy, color=ORANGE, linewidth=1.8)
@@ -145,53 +156,24 @@ def _color_axis(axes: Axes, label: str, color: str) -> None:
     axes.spines["top"].set_visible(False)
 
 
-def _thousands(value: float, _: float) -> str:
-    return f"{value / 1000:,.6g} k".replace("-", "−")
-
-
 def _mark_cap(axes: Axes, sweep: int, last: int, accuracy: Sequence[float]) -> None:
-    """A dotted line at a sweep, with a label on the wider side of it, clear of the curve of ACC."""
-    axes.axvline(sweep, color=GREY, linestyle=":", linewidth=1.4)
+    """Draw a dotted line at a sweep, with a label on the wider side of it, clear of the curve of ACC."""
+    axes.axvline(sweep, color=GRAY, linestyle=":", linewidth=1.4)
     right = sweep <= last / 2
     beside = accuracy[sweep:] if right else accuracy[:sweep]
     height = 0.5 if all(abs(value - 50) > 10 for value in beside) else 0.75
-    axes.annotate(
-        f"γ capped (sweep {sweep})",
-        (sweep, height),
-        xycoords=("data", "axes fraction"),
-        xytext=(4 if right else -4, 0),
-        textcoords="offset points",
-        ha="left" if right else "right",
-        va="center",
-        color=GREY,
-        fontsize=8,
-    )
-
-
-def _toys() -> list[tuple[str, Any, int]]:
-    from afcm.datasets import make_rings, make_spirals
-
-    return [("spirals", make_spirals(random_state=0)[0], 2), ("rings", make_rings(random_state=0)[0], 3)]
-
-
-def _fitted(X: Any, n_clusters: int) -> dict[str, Any]:
-    from afcm.estimators.afcm import AFCM
-    from afcm.estimators.fuzzy import FCM
-    from afcm.estimators.plain import PlainAFCM
-
-    models = {kind.__name__: kind(n_clusters, random_state=0) for kind in (FCM, PlainAFCM, AFCM)}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", AFCMWarning)  # the colours show hard memberships
-        return {name: model.fit(X) for name, model in models.items()}
-
-
-def _jittered(embedding: Any) -> Any:
-    points = project_embedding(embedding)
-    return points + np.random.default_rng(0).normal(scale=0.03 * np.ptp(points), size=points.shape)
+    side, shift = ("left", 4) if right else ("right", -4)
+    offset: dict[str, Any] = {
+        "xycoords": ("data", "axes fraction"),
+        "xytext": (shift, 0),
+        "textcoords": "offset points",
+    }
+    style: dict[str, Any] = {"ha": side, "va": "center", "color": GRAY, "fontsize": 8}
+    axes.annotate(f"γ capped (sweep {sweep})", (sweep, height), **offset, **style)
 
 
 def _scatter(axes: Axes, points: Any, memberships: Any, title: str) -> None:
-    axes.scatter(points[:, 0], points[:, 1], c=blended(memberships), s=7, linewidths=0)
+    axes.scatter(points[:, 0], points[:, 1], c=blend_colors(memberships), s=7, linewidths=0)
     axes.set_title(title, fontsize=11)
     axes.set_xticks([])
     axes.set_yticks([])
@@ -199,26 +181,12 @@ def _scatter(axes: Axes, points: Any, memberships: Any, title: str) -> None:
 
 
 def _draw_printed(axes: Axes, printed: Sequence[Score | None]) -> None:
-    """A grey bar of ± one printed spread, at least wide enough to be seen, with the mean as a line."""
+    """Draw a gray bar of ± one printed spread, at least wide enough to be seen, with the mean as a line."""
     found = [(place, score) for place, score in enumerate(printed) if score]
     places, means = [place for place, _ in found], [score.mean for _, score in found]
     half = np.array([max(score.std, 0.25) for _, score in found])
     axes.barh(places, 2 * half, left=np.array(means) - half, height=0.78, color=LIGHT, label="AFCM, printed ± spread")
-    axes.vlines(means, np.array(places) - 0.39, np.array(places) + 0.39, color=GREY, linewidth=1.5)
-
-
-def _draw_dots(axes: Axes, found: list[tuple[float, Score]], *, label: str, color: str, marker: str) -> None:
-    if found:
-        axes.errorbar(
-            [score.mean for _, score in found],
-            [place for place, _ in found],
-            xerr=[score.std for _, score in found],
-            fmt=marker,
-            color=color,
-            markersize=6,
-            elinewidth=1.3,
-            label=label,
-        )
+    axes.vlines(means, np.array(places) - 0.39, np.array(places) + 0.39, color=GRAY, linewidth=1.5)
 
 
 def _finish_dot_plot(axes: Axes, datasets: Sequence[str]) -> None:

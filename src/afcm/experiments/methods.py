@@ -1,4 +1,4 @@
-"""The methods of the tables: what is fitted for a grid point and a seed, on data and graphs that runs share."""
+"""The methods of the tables: each fits a model for a grid point and a seed, on data and graphs that runs share."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class NotApplicable(ValueError):
 
 
 class Workbench:
-    """One data set, scaled as the paper does, and what its runs share; graphs are kept until `forget`."""
+    """One data set, scaled as in the paper, and what its runs share; graphs are kept until `forget`."""
 
     def __init__(self, dataset: str, folder: str | None) -> None:
         self.name = dataset
@@ -49,27 +49,26 @@ class Workbench:
 
     @cached_property
     def rotated(self) -> Floats:
-        """The samples in as many dimensions as they span: the same distances, and a tenth of the columns for faces."""
+        """The samples in as many dimensions as they span: equal distances, and a tenth of the columns for faces."""
         if self.X.shape[1] < self.X.shape[0]:
             return self.X
         left, lengths, _ = np.linalg.svd(self.X - self.X.mean(axis=0), full_matrices=False)
         return np.ascontiguousarray((left * lengths)[:, lengths > 1e-12 * lengths[0]])
 
     def k_means_centers(self, seed: int) -> Floats:
-        """Centres of one run of k-means: the start of every grid point of RSFKM with this seed."""
+        """Run k-means once: the start of every grid point of RSFKM with this seed."""
         if seed not in self._centers:
-            self._centers[seed] = (
-                KMeans(self.n_clusters, n_init=1, random_state=seed).fit(self.rotated).cluster_centers_
-            )
+            model = KMeans(self.n_clusters, n_init=1, random_state=seed).fit(self.rotated)
+            self._centers[seed] = model.cluster_centers_
         return self._centers[seed]
 
     @cached_property
     def rough_distances(self) -> Floats:
-        """Distances to the first such centres: the scale of RSFKM's cap."""
+        """Distances to the first k-means centers: the scale of RSFKM's cap."""
         return fuzzy_c_means.distances(self.rotated, self.k_means_centers(0))
 
-    def prepared(self, key: tuple[Any, ...], model: AFCM, n_fits: int = 0) -> PreparedGraph:
-        """The graph this AFCM would build, built once."""
+    def prepare(self, key: tuple[Any, ...], model: AFCM, n_fits: int = 0) -> PreparedGraph:
+        """Build the graph that this AFCM would use, once for all runs with this key."""
         if key not in self._graphs:
             begin = time.perf_counter()
             self._graphs[key] = model.prepare(self.X)
@@ -79,33 +78,30 @@ class Workbench:
         return self._graphs[key]
 
     def forget(self) -> None:
-        """Let the graphs go."""
         self._graphs.clear()
 
 
 class Fit(NamedTuple):
-    """What a run gives to its row."""
+    """A fitted model, and details that its row is to tell."""
 
     model: Any
-    details: dict[str, Any]
+    details: dict[str, Any] = {}  # noqa: RUF012 (nobody writes to it)
 
 
 Runner = Callable[[Workbench, Params, int], Fit]
 
 
-def fcm(bench: Workbench, params: Params, seed: int) -> Fit:
-    """FCM with MATLAB's stop rule, as the printed Iris row needs it."""
-    return Fit(FCM.matlab(bench.n_clusters, random_state=seed, **params).fit(bench.rotated), {})
+def make_runner(kind: Callable[..., Any], **fixed: Any) -> Runner:
+    """Return a runner that fits a model of this kind, with these parameters and those of the grid point."""
+
+    def fit(bench: Workbench, params: Params, seed: int) -> Fit:
+        return Fit(kind(bench.n_clusters, random_state=seed, **fixed, **params).fit(bench.rotated))
+
+    return fit
 
 
-def fcm_er(bench: Workbench, params: Params, seed: int) -> Fit:
-    """Entropy-regularised FCM from random memberships."""
-    model = EntropyFCM(bench.n_clusters, init="random", n_init=1, random_state=seed, **params)
-    return Fit(model.fit(bench.rotated), {})
-
-
-def rsfkm(bench: Workbench, params: Params, seed: int) -> Fit:
-    """RSFKM in its consistent form from k-means; 50 sweeps, as in its first author's code."""
+def fit_rsfkm(bench: Workbench, params: Params, seed: int) -> Fit:
+    """Fit RSFKM in its consistent form from k-means; 50 sweeps, as in its first author's code."""
     quantile = params["cap_quantile"]
     tau = float(np.quantile(bench.rough_distances, quantile)) if quantile < 1 else np.inf
     start = bench.k_means_centers(seed)
@@ -113,75 +109,63 @@ def rsfkm(bench: Workbench, params: Params, seed: int) -> Fit:
     return Fit(model.fit(bench.rotated), {"tau": tau} if quantile < 1 else {})
 
 
-def cdkm(bench: Workbench, params: Params, seed: int) -> Fit:
-    """CDKM from random labels."""
-    return Fit(CDKM(bench.n_clusters, random_state=seed, **params).fit(bench.rotated), {})
-
-
-def fkps(bench: Workbench, params: Params, seed: int) -> Fit:
-    """FKPS, the base model; 30 shrinkages, as in the authors' code."""
-    return Fit(FKPS(bench.n_clusters, max_iter=30, random_state=seed, **params).fit(bench.rotated), {})
-
-
-def fcag(bench: Workbench, params: Params, seed: int) -> Fit:
-    """FCAG with BKHK anchors from random labels."""
+def fit_fcag(bench: Workbench, params: Params, seed: int) -> Fit:
+    """Fit FCAG with BKHK anchors from random labels."""
     n_anchors, most = params["n_anchors"], bench.X.shape[0] // 2
     if not bench.n_clusters <= n_anchors <= most or params["n_neighbors"] >= n_anchors:
         raise NotApplicable(f"n_anchors must lie between n_clusters={bench.n_clusters} and {most}, above n_neighbors")
-    return Fit(FCAG(bench.n_clusters, random_state=seed, **params).fit(bench.rotated), {})
+    return Fit(FCAG(bench.n_clusters, random_state=seed, **params).fit(bench.rotated))
 
 
-def plain(bench: Workbench, params: Params, seed: int) -> Fit:
-    """The paper's Algorithm 2."""
-    return Fit(PlainAFCM(bench.n_clusters, random_state=seed, **params).fit(bench.X), {})
+def fit_plain(bench: Workbench, params: Params, seed: int) -> Fit:
+    """Fit the paper's Algorithm 2."""
+    return Fit(PlainAFCM(bench.n_clusters, random_state=seed, **params).fit(bench.X))
 
 
-def paper_graph(bench: Workbench, n_neighbors: int) -> PreparedGraph:
-    """The paper's graph; its 70 fits of AFCM make all eigenvectors worth their time."""
+def prepare_paper(bench: Workbench, n_neighbors: int) -> PreparedGraph:
+    """Build the paper's graph; its 70 fits of AFCM make all eigenvectors worth their time."""
     model = AFCM.paper(bench.n_clusters, n_neighbors=n_neighbors)
-    return bench.prepared(("paper", n_neighbors), model, MANY_FITS)
+    return bench.prepare(("paper", n_neighbors), model, MANY_FITS)
 
 
-def spectral(bench: Workbench, params: Params, seed: int) -> Fit:
-    """SC, and with its defaults Ablation-1."""
+def fit_spectral(bench: Workbench, params: Params, seed: int) -> Fit:
+    """Fit SC on the paper's graph; with its defaults this is Ablation-1."""
     changes = {name: value for name, value in params.items() if name != "n_neighbors"}
     model = SpectralBaseline(bench.n_clusters, random_state=seed, **changes)
-    return Fit(model.fit_prepared(paper_graph(bench, params["n_neighbors"])), {})
+    return Fit(model.fit_prepared(prepare_paper(bench, params["n_neighbors"])))
 
 
-def ablation_2(bench: Workbench, params: Params, seed: int) -> Fit:
-    """PlainAFCM on the spectral embedding."""
-    return spectral(bench, {**params, "assign": "plain"}, seed)
+def fit_ablation_2(bench: Workbench, params: Params, seed: int) -> Fit:
+    """Fit PlainAFCM on the spectral embedding."""
+    return fit_spectral(bench, {**params, "assign": "plain"}, seed)
 
 
-def afcm(bench: Workbench, params: Params, seed: int) -> Fit:
-    """The paper's Algorithm 1 in the paper's configuration."""
+def fit_afcm(bench: Workbench, params: Params, seed: int) -> Fit:
+    """Fit the paper's Algorithm 1 in the paper's configuration."""
     model = AFCM.paper(bench.n_clusters, random_state=seed, **params)
-    return Fit(model.fit_prepared(paper_graph(bench, params["n_neighbors"])), {})
+    return Fit(model.fit_prepared(prepare_paper(bench, params["n_neighbors"])))
 
 
-def afcm_flat(bench: Workbench, params: Params, seed: int) -> Fit:
-    """The same with all weights 1."""
+def fit_flat(bench: Workbench, params: Params, seed: int) -> Fit:
+    """Fit AFCM in the paper's configuration, but with all weights 1."""
     model = AFCM.paper(bench.n_clusters, kernel="binary", random_state=seed, **params)
-    return Fit(model.fit_prepared(bench.prepared(("flat", params["n_neighbors"]), model, MANY_FITS)), {})
+    return Fit(model.fit_prepared(bench.prepare(("flat", params["n_neighbors"]), model, MANY_FITS)))
 
 
 class _AllSweeps(AFCM):
-    """AFCM that never stops early."""
-
     _stop = staticmethod(never)
 
 
-def afcm_trace(bench: Workbench, params: Params, seed: int) -> Fit:
-    """The same, 80 sweeps long, with ACC after each."""
+def fit_trace(bench: Workbench, params: Params, seed: int) -> Fit:
+    """Fit AFCM in the paper's configuration for all 80 sweeps, and keep ACC after each."""
     accuracies: list[float] = []
 
-    def look(iteration: Iteration[Any]) -> None:
+    def keep_accuracy(iteration: Iteration[Any]) -> None:
         labels = np.argmax(iteration.state.memberships, axis=1)
         accuracies.append(100 * clustering_accuracy(bench.y, labels))
 
-    model = _AllSweeps.paper(bench.n_clusters, random_state=seed, callback=look, **params)
-    model.fit_prepared(paper_graph(bench, params["n_neighbors"]))
+    model = _AllSweeps.paper(bench.n_clusters, random_state=seed, callback=keep_accuracy, **params)
+    model.fit_prepared(prepare_paper(bench, params["n_neighbors"]))
     gamma, cap = model.history_["gamma"], model.gamma_cap_
     capped = np.flatnonzero(gamma >= cap * (1 - 1e-12))
     details = {
@@ -194,63 +178,63 @@ def afcm_trace(bench: Workbench, params: Params, seed: int) -> Fit:
     return Fit(model, details)
 
 
-def ours(bench: Workbench, params: Params, seed: int) -> Fit:
-    """AFCM with a self-scaling kernel and the spectral start, of one run of k-means or the best of several."""
-    prepared, random = our_graph(bench, params), np.random.RandomState(seed)
+def fit_ours(bench: Workbench, params: Params, seed: int) -> Fit:
+    """Fit AFCM with a self-scaling kernel and the spectral start, of one run of k-means or the best of several."""
+    prepared, random = prepare_ours(bench, params), np.random.RandomState(seed)
     _, start = starts.start_prepared(prepared, bench.n_clusters, random, params["start_runs"])
     weight = params["weight_per_sample"] * prepared.n_samples
     model = AFCM(bench.n_clusters, graph_weight=weight, init=start[prepared.nodes.inverse], random_state=seed)
-    return Fit(model.fit_prepared(prepared), {})
+    return Fit(model.fit_prepared(prepared))
 
 
-def our_graph(bench: Workbench, params: Params) -> PreparedGraph:
-    """A graph with one of our kernels."""
+def prepare_ours(bench: Workbench, params: Params) -> PreparedGraph:
+    """Build a graph with one of our kernels."""
     setting = {name: params[name] for name in ("kernel", "n_neighbors")}
-    return bench.prepared(tuple(setting.values()), AFCM(bench.n_clusters, **setting), MANY_FITS)
+    return bench.prepare(tuple(setting.values()), AFCM(bench.n_clusters, **setting), MANY_FITS)
 
 
-def our_spectral(bench: Workbench, params: Params, seed: int) -> Fit:
-    """Row-normalised spectral clustering on the same graph."""
+def fit_our_spectral(bench: Workbench, params: Params, seed: int) -> Fit:
+    """Fit row-normalized spectral clustering on a graph with one of our kernels."""
     model = SpectralBaseline(bench.n_clusters, row_normalized=True, random_state=seed)
-    return Fit(model.fit_prepared(our_graph(bench, params)), {})
+    return Fit(model.fit_prepared(prepare_ours(bench, params)))
 
 
-def default(bench: Workbench, params: Params, seed: int) -> Fit:
-    """AFCM as it comes: no labels, no setting."""
+def fit_default(bench: Workbench, params: Params, seed: int) -> Fit:
+    """Fit AFCM as it comes: no labels, no setting."""
     model = AFCM(bench.n_clusters, random_state=seed, **params)
-    return Fit(model.fit_prepared(bench.prepared(("default",), model)), {})
+    return Fit(model.fit_prepared(bench.prepare(("default",), model)))
 
 
-def default_spectral(bench: Workbench, params: Params, seed: int) -> Fit:
-    """Row-normalised spectral clustering on the graph of AFCM as it comes."""
-    prepared = bench.prepared(("default",), AFCM(bench.n_clusters))
+def fit_default_spectral(bench: Workbench, params: Params, seed: int) -> Fit:
+    """Fit row-normalized spectral clustering on the graph of AFCM as it comes."""
+    prepared = bench.prepare(("default",), AFCM(bench.n_clusters))
     model = SpectralBaseline(bench.n_clusters, row_normalized=True, random_state=seed, **params)
-    return Fit(model.fit_prepared(prepared), {})
+    return Fit(model.fit_prepared(prepared))
 
 
 RUNNERS: dict[str, Runner] = {
-    "FCM": fcm,
-    "FCM-ER": fcm_er,
-    "SC": spectral,
-    "RSFKM": rsfkm,
-    "CDKM": cdkm,
-    "FKPS": fkps,
-    "FCAG": fcag,
-    "AFCM": afcm,
-    "AFCM-flat": afcm_flat,
-    "Ablation-1": spectral,
-    "Ablation-2": ablation_2,
-    "PlainAFCM": plain,
-    "AFCM-ours": ours,
-    "SC-ours": our_spectral,
-    "AFCM-default": default,
-    "SC-default": default_spectral,
-    "AFCM-trace": afcm_trace,
+    "FCM": make_runner(FCM.matlab),  # MATLAB's stop rule, as the printed Iris row needs it
+    "FCM-ER": make_runner(EntropyFCM, init="random", n_init=1),
+    "SC": fit_spectral,
+    "RSFKM": fit_rsfkm,
+    "CDKM": make_runner(CDKM),
+    "FKPS": make_runner(FKPS, max_iter=30),  # shrinkages, as in the authors' code
+    "FCAG": fit_fcag,
+    "AFCM": fit_afcm,
+    "AFCM-flat": fit_flat,
+    "Ablation-1": fit_spectral,
+    "Ablation-2": fit_ablation_2,
+    "PlainAFCM": fit_plain,
+    "AFCM-ours": fit_ours,
+    "SC-ours": fit_our_spectral,
+    "AFCM-default": fit_default,
+    "SC-default": fit_default_spectral,
+    "AFCM-trace": fit_trace,
 }
 
 
-def sharing(runner: str, params: Params) -> str:
-    """What runs on one data set have in common: those with the same graph are best run one after the other."""
+def name_graph(runner: str, params: Params) -> str:
+    """Name the graph of a run, or the runner if it has none: runs that share a graph are best run together."""
     if runner in ("AFCM-ours", "SC-ours"):
         return f"{params['kernel']}-{params['n_neighbors']}"
     if runner in ("SC", "AFCM", "Ablation-1", "Ablation-2", "AFCM-trace"):
@@ -260,12 +244,12 @@ def sharing(runner: str, params: Params) -> str:
     return "default" if runner in ("AFCM-default", "SC-default") else runner
 
 
-def rough_cost(dataset: str, runner: str) -> float:
-    """Seconds a run may take, to a factor: for the progress bar and to start long groups first."""
+def estimate_cost(dataset: str, runner: str) -> float:
+    """Estimate the seconds of a run, to a factor: for the progress bar and to start long groups first."""
     if dataset in TOYS:
         return 0.1
     info = dataset_info(dataset)
     size = info.n_samples * info.n_clusters / 1e5
     width = min(info.n_features, info.n_samples) / 1e3
-    graph_based = sharing(runner, {"kernel": "", "n_neighbors": 0}) != runner
+    graph_based = name_graph(runner, {"kernel": "", "n_neighbors": 0}) != runner
     return 0.02 + size * (1.2 if graph_based else 2.5 * width)

@@ -1,4 +1,4 @@
-"""From the specs (`specs/*.toml`) to the runs they ask for."""
+"""Reads the specs of the experiments (`specs/*.toml`) and lists the runs they ask for."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from importlib import resources
 from statistics import fmean
 from typing import Any
 
-from afcm.experiments.record import Row, row_key
+from afcm.experiments.record import Row, make_key
 
 EXPERIMENTS = ("table1", "table2", "flat", "ours", "toys", "convergence")
-# A method that races runs all its grid points with this many seeds, and the others where the mean ACC so far is no more
-# than this many points below the best: rivals have up to 56 grid points, and most are hopeless.
+# A method that races runs all its grid points with this many seeds, and the other seeds only for points whose mean ACC
+# so far is at most this far below the best: rivals have up to 56 grid points, and most are hopeless.
 RACE_SEEDS, RACE_MARGIN = 3, 3.0
 
 
 @dataclass(frozen=True)
 class Method:
-    """One column of a table: what runs, with which grid."""
+    """One column of a table: its runner and the grid of parameters."""
 
     name: str
     runner: str
@@ -38,7 +38,7 @@ class Method:
 
 @dataclass(frozen=True)
 class Spec:
-    """One experiment."""
+    """One experiment: its data sets, its methods and how many seeds."""
 
     name: str
     title: str
@@ -49,7 +49,7 @@ class Spec:
 
 @dataclass(frozen=True)
 class Task:
-    """One run to do."""
+    """One run to do; ``key`` is that of the row it will be."""
 
     experiment: str
     dataset: str
@@ -60,13 +60,11 @@ class Task:
 
     @property
     def key(self) -> str:
-        """The key of the row it will be."""
-        return row_key(self.experiment, self.dataset, self.method, self.params, self.seed)
+        return make_key(self.experiment, self.dataset, self.method, self.params, self.seed)
 
 
 @cache
 def read_spec(name: str) -> Spec:
-    """The spec of an experiment."""
     text = resources.files("afcm.experiments").joinpath("specs", f"{name}.toml").read_text(encoding="utf-8")
     content = tomllib.loads(text)
     methods = tuple(
@@ -76,19 +74,19 @@ def read_spec(name: str) -> Spec:
     return Spec(name, content["title"], content["seeds"], tuple(content["datasets"]), methods)
 
 
-def chosen_specs(
+def choose_specs(
     experiments: Iterable[str] = (), datasets: Iterable[str] = (), methods: Iterable[str] = (), seeds: int | None = None
 ) -> list[Spec]:
-    """The specs, cut down to what was asked for (nothing given: everything).
+    """Read the specs and cut them down to what was asked for (nothing given: everything).
 
     Raises
     ------
     ValueError
         If a name is in none of the specs, or if nothing is left.
     """
-    specs = [read_spec(name) for name in checked("experiment", experiments, EXPERIMENTS) or EXPERIMENTS]
-    wanted_data = checked("data set", datasets, {d for spec in specs for d in spec.datasets})
-    wanted_methods = checked("method", methods, {m.name for spec in specs for m in spec.methods})
+    specs = [read_spec(name) for name in match_names("experiment", experiments, EXPERIMENTS) or EXPERIMENTS]
+    wanted_data = match_names("data set", datasets, {d for spec in specs for d in spec.datasets})
+    wanted_methods = match_names("method", methods, {m.name for spec in specs for m in spec.methods})
     kept = [
         replace(
             spec,
@@ -104,8 +102,8 @@ def chosen_specs(
     return kept
 
 
-def checked(kind: str, names: Iterable[str], known: Iterable[str]) -> list[str]:
-    """Names in the spelling of the specs; an unknown one is refused with the nearest known one."""
+def match_names(kind: str, names: Iterable[str], known: Iterable[str]) -> list[str]:
+    """Return names in the spelling of the specs; refuse an unknown one with the nearest known one."""
     spelled = {name.lower(): name for name in sorted(known)}
     found = []
     for name in names:
@@ -117,24 +115,24 @@ def checked(kind: str, names: Iterable[str], known: Iterable[str]) -> list[str]:
     return found
 
 
-def tasks(specs: Iterable[Spec], rows: Mapping[str, Row]) -> list[Task]:
-    """All runs of the specs that can be named already; a race's second leg is known once the first has been run."""
+def list_tasks(specs: Iterable[Spec], rows: Mapping[str, Row]) -> list[Task]:
+    """List all runs that can be named already; a race's second leg is known once the first has been run."""
     return [
         Task(spec.name, dataset, method.name, method.runner, params, seed)
         for spec in specs
         for dataset in spec.datasets
         for method in spec.methods
-        for params, seed in runs(spec, dataset, method, rows)
+        for params, seed in list_runs(spec, dataset, method, rows)
     ]
 
 
-def runs(spec: Spec, dataset: str, method: Method, rows: Mapping[str, Row]) -> list[tuple[dict[str, Any], int]]:
-    """Grid points and seeds of one method on one data set."""
+def list_runs(spec: Spec, dataset: str, method: Method, rows: Mapping[str, Row]) -> list[tuple[dict[str, Any], int]]:
+    """List grid points and seeds of one method on one data set."""
     points = list(method.points())
     if not method.race or spec.seeds <= RACE_SEEDS or len(points) == 1:
         return [(point, seed) for point in points for seed in range(spec.seeds)]
     first = [(point, seed) for point in points for seed in range(RACE_SEEDS)]
-    keys = [row_key(spec.name, dataset, method.name, point, seed) for point, seed in first]
+    keys = [make_key(spec.name, dataset, method.name, point, seed) for point, seed in first]
     if not all(key in rows for key in keys):
         return first
     scores: defaultdict[int, list[float]] = defaultdict(list)

@@ -1,4 +1,4 @@
-"""What the paper (arXiv 2405.13427) prints, and what is known to be wrong with it.
+"""The printed numbers of the paper (arXiv 2405.13427), and their known errata.
 
 The numbers are in ``published/*.csv``, one line per data set and method, under our names of the data sets;
 ``errata.toml`` lists cells that are wrong or doubtful, ``remarks.toml`` what was tried where our numbers differ.
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
 
 from afcm.experiments.record import METRICS
 
@@ -33,7 +33,7 @@ class Score:
 
 @dataclass(frozen=True)
 class CellRange:
-    """Cells of a printed table: some methods (none named: the data set itself) and some metrics (none: all)."""
+    """Cells of a printed table: some methods (none named: the data set itself) and some metrics."""
 
     table: Table
     dataset: str
@@ -64,16 +64,15 @@ def printed_scores(table: Table) -> Mapping[tuple[str, str, str], Score]:
     mapping
         From data set, method and metric (``ACC``, ``NMI``, ``ARI``) to its `Score`.
     """
-    lines = [line for line in _text(f"{table}.csv").splitlines() if not line.startswith("#")]
-    return MappingProxyType(
-        {
-            (line["dataset"], line["method"], metric): Score(
-                float(line[metric.lower()]), float(line[f"{metric.lower()}_std"])
-            )
-            for line in csv.DictReader(lines)
-            for metric in METRICS
-        }
-    )
+    lines = [line for line in _read_text(f"{table}.csv").splitlines() if not line.startswith("#")]
+    scores = {
+        (line["dataset"], line["method"], metric): Score(
+            float(line[metric.lower()]), float(line[f"{metric.lower()}_std"])
+        )
+        for line in csv.DictReader(lines)
+        for metric in METRICS
+    }
+    return MappingProxyType(scores)
 
 
 def printed_score(table: Table, dataset: str, method: str, metric: str) -> Score | None:
@@ -94,23 +93,20 @@ def printed_name(dataset: str) -> str:
 
 
 @cache
-def errata() -> tuple[Erratum, ...]:
-    """All known errata of the tables, in the order of the file."""
-    entries = tomllib.loads(_text("errata.toml"))["erratum"]
-    return tuple(
-        Erratum(entry["id"], entry["note"], tuple(_cell_range(**cell) for cell in entry["cells"])) for entry in entries
-    )
+def read_errata() -> tuple[Erratum, ...]:
+    """Read all known errata of the tables, in the order of the file."""
+    entries = tomllib.loads(_read_text("errata.toml"))["erratum"]
+    return tuple(Erratum(each["id"], each["note"], tuple(map(_read_range, each["cells"]))) for each in entries)
 
 
 def cell_errata(table: Table, dataset: str, method: str, metric: str) -> tuple[str, ...]:
     """Ids of the errata that name this cell."""
+    place = (table, printed_name(dataset))
     return tuple(
         erratum.id
-        for erratum in errata()
+        for erratum in read_errata()
         if any(
-            (cells.table, cells.dataset) == (table, printed_name(dataset))
-            and method in cells.methods
-            and metric in cells.metrics
+            (cells.table, cells.dataset) == place and method in cells.methods and metric in cells.metrics
             for cells in erratum.cells
         )
     )
@@ -119,20 +115,18 @@ def cell_errata(table: Table, dataset: str, method: str, metric: str) -> tuple[s
 def dataset_errata(table: Table, dataset: str) -> tuple[str, ...]:
     """Ids of the errata about a data set as a whole."""
     place = CellRange(table, printed_name(dataset))
-    return tuple(erratum.id for erratum in errata() if place in erratum.cells)
+    return tuple(erratum.id for erratum in read_errata() if place in erratum.cells)
 
 
 @cache
-def remarks() -> Mapping[str, str]:
-    """From a data set to what was tried where our AFCM differs from the printed one."""
-    return MappingProxyType(tomllib.loads(_text("remarks.toml")))
+def read_remarks() -> Mapping[str, str]:
+    """Read, for each data set on which our AFCM differs from the printed one, what was tried."""
+    return MappingProxyType(tomllib.loads(_read_text("remarks.toml")))
 
 
-def _cell_range(
-    table: Table, dataset: str, methods: list[str] | None = None, metrics: list[str] | None = None
-) -> CellRange:
-    return CellRange(table, dataset, tuple(methods or ()), tuple(metrics or METRICS))
+def _read_range(cells: dict[str, Any]) -> CellRange:
+    return CellRange(**(cells | {name: tuple(cells[name]) for name in ("methods", "metrics") if name in cells}))
 
 
-def _text(name: str) -> str:
+def _read_text(name: str) -> str:
     return files("afcm").joinpath("experiments", "published", name).read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""One run is one row, and rows go to an append-only file as they finish.
+"""Keeps one row per run in an append-only file, written as the runs finish.
 
 A row is a line of JSON. It is written with one system call and flushed to the disk, so a kill at any moment leaves
 whole rows and at the most a piece of a last line, which the next start cuts off. Every row says what was run
@@ -44,9 +44,9 @@ class Row:
     seconds : float
         Of the fit alone; graph and spectral start are shared and not counted.
     details : dict
-        What else the report shows: sweeps, γ, the state of the memberships, a history.
+        More for the report: sweeps, γ, the state of the memberships, a history.
     versions : dict
-        Of Python, NumPy, SciPy, scikit-learn and afcm.
+        Those of Python, NumPy, SciPy, scikit-learn and afcm.
     """
 
     experiment: str
@@ -63,12 +63,11 @@ class Row:
 
     @property
     def key(self) -> str:
-        """What was run: the same for a row and for its repetition."""
-        return row_key(self.experiment, self.dataset, self.method, self.params, self.seed)
+        """Identifies the run: equal for a row and for its repetition."""
+        return make_key(self.experiment, self.dataset, self.method, self.params, self.seed)
 
 
-def row_key(experiment: str, dataset: str, method: str, params: dict[str, Any], seed: int) -> str:
-    """The parts of a run that make it what it is, as one string."""
+def make_key(experiment: str, dataset: str, method: str, params: dict[str, Any], seed: int) -> str:
     return json.dumps([experiment, dataset, method, params, seed], sort_keys=True)
 
 
@@ -92,7 +91,7 @@ class RowStore:
         try:
             self._lock()
             whole = cut_torn_line(self._descriptor)
-            self.rows = {row.key: row for row in parsed(whole, self.path)}
+            self.rows = {row.key: row for row in parse_rows(whole, self.path)}
         except BaseException:
             self._close()
             raise
@@ -122,7 +121,7 @@ class RowStore:
             return
 
     def append(self, row: Row) -> None:
-        """Write one row and see it to the disk; a row that is there already is not written twice."""
+        """Write one row and flush it to the disk; a row that is there already is not written twice."""
         if self._descriptor is None:
             raise StoreError(f"{self.path} is not open; use RowStore in a with block")
         if row.key in self.rows:
@@ -144,13 +143,13 @@ class RowStore:
 
 
 def read_rows(path: str | Path) -> list[Row]:
-    """All whole rows of a file, without changing it."""
+    """Read all whole rows of a file, without changing it."""
     content = Path(path).read_bytes()
-    return list(parsed(content[: content.rfind(b"\n") + 1], Path(path)))
+    return list(parse_rows(content[: content.rfind(b"\n") + 1], Path(path)))
 
 
 def cut_torn_line(descriptor: int) -> bytes:
-    """The whole lines of a file; what follows the last of them is removed."""
+    """Remove from a file what follows its last whole line, and return the rest."""
     size = os.lseek(descriptor, 0, os.SEEK_END)
     content = os.pread(descriptor, size, 0)
     end = content.rfind(b"\n") + 1
@@ -159,8 +158,7 @@ def cut_torn_line(descriptor: int) -> bytes:
     return content[:end]
 
 
-def parsed(content: bytes, path: Path) -> Iterator[Row]:
-    """Rows from lines of JSON."""
+def parse_rows(content: bytes, path: Path) -> Iterator[Row]:
     for number, line in enumerate(content.splitlines(), start=1):
         try:
             yield Row(**json.loads(line))

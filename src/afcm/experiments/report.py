@@ -1,6 +1,6 @@
-"""`write_report`: from rows to a folder with the report, its tables and its figures.
+"""Writes a folder with the report on all rows, its tables and its figures.
 
-The same rows give the same bytes, in whatever order they come.
+Equal rows give equal bytes, in whatever order they come.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from afcm._util.atomic_files import replace_file
 from afcm.experiments import figures, overview, sections, tables
 from afcm.experiments.record import Row, StoreError
-from afcm.experiments.summary import Cell, distinct, summarize
+from afcm.experiments.summary import Cell, drop_repeats, summarize
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -36,7 +36,7 @@ def write_report(rows: Iterable[Row], folder: str | Path, *, command: str) -> li
     folder : str or Path
         Made if it does not exist. Each file is replaced as a whole or not at all.
     command : str
-        What the reader types to get these rows.
+        The command line that gives these rows.
 
     Returns
     -------
@@ -48,23 +48,25 @@ def write_report(rows: Iterable[Row], folder: str | Path, *, command: str) -> li
     StoreError
         If the folder cannot be written.
     """
-    kept = distinct(rows)
+    kept = drop_repeats(rows)
     cells = summarize(kept)
-    pictures, note = _pictures(kept)
+    pictures, note = _draw_pictures(kept)
+    shown = {name: f"![{caption}]({name})" if name in pictures else "" for name, caption in CAPTIONS.items()}
+    shown["accuracy.png"] = note or shown["accuracy.png"]
     texts = {
-        "report.md": _report(kept, cells, _shown(pictures, note), overview.header(kept, command)),
-        "table1.csv": tables.comparison_csv(tables.table1(cells)),
-        "table2.csv": tables.comparison_csv(tables.table2(cells)),
-        "ours.csv": tables.comparison_csv(tables.ours(cells)),
-        "rows-summary.csv": tables.grid_csv(cells),
-        "timing.csv": tables.timing_csv(cells),
+        "report.md": _write_text(kept, cells, shown, overview.write_header(kept, command)),
+        "table1.csv": tables.comparisons_to_csv(tables.compare_table1(cells)),
+        "table2.csv": tables.comparisons_to_csv(tables.compare_table2(cells)),
+        "ours.csv": tables.comparisons_to_csv(tables.compare_with_afcm(cells, "ours")),
+        "rows-summary.csv": tables.points_to_csv(cells),
+        "timing.csv": tables.times_to_csv(cells),
     }
     contents = {name: text.encode() for name, text in texts.items()} | pictures
     return [write_atomically(Path(folder) / name, content) for name, content in contents.items()]
 
 
 def write_atomically(path: Path, content: bytes) -> Path:
-    """Replace a file by new content, so that a reader finds the old or the new one and nothing in between."""
+    """Replace a file by new content, so that a reader finds the old or the new one, nothing in between."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with replace_file(path) as draft:
@@ -76,37 +78,37 @@ def write_atomically(path: Path, content: bytes) -> Path:
     return path
 
 
-def _report(rows: Sequence[Row], cells: Sequence[Cell], shown: dict[str, str], header: str) -> str:
-    first, second = tables.table1(cells), tables.table2(cells)
+def _write_text(rows: Sequence[Row], cells: Sequence[Cell], shown: dict[str, str], header: str) -> str:
+    first, second = tables.compare_table1(cells), tables.compare_table2(cells)
     parts = [
         header,
         shown["accuracy.png"],
-        sections.comparison_section("Table 1", first, "results"),
-        sections.comparison_section("Table 2 (ablation)", second, "ablation"),
-        sections.flat_section(tables.flat(cells), first),
-        sections.remarks_section(first),
-        sections.ours_section(tables.ours(cells)),
-        overview.toys_section(cells),
+        sections.write_comparison("Table 1", first, "results"),
+        sections.write_comparison("Table 2 (ablation)", second, "ablation"),
+        sections.write_flat(tables.compare_with_afcm(cells, "flat"), first),
+        sections.write_remarks(first),
+        sections.write_ours(tables.compare_with_afcm(cells, "ours")),
+        overview.write_toys(cells),
         shown["toys.png"],
-        overview.convergence_section(rows),
+        overview.write_convergence(rows),
         shown["convergence.png"],
-        overview.lost_section(rows, cells),
+        overview.write_lost(rows, cells),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _pictures(rows: Sequence[Row]) -> tuple[dict[str, bytes], str]:
-    """The figures for which there are rows as PNG files, and a line in case there can be none."""
+def _draw_pictures(rows: Sequence[Row]) -> tuple[dict[str, bytes], str]:
+    """Draw the figures for which there are rows as PNG files; the text says why if there can be none."""
     drawers: dict[str, Callable[[], Figure]] = {
-        "accuracy.png": lambda: figures.table_figure(rows),
-        "convergence.png": lambda: figures.convergence_figure(rows),
+        "accuracy.png": lambda: figures.draw_accuracies(rows),
+        "convergence.png": lambda: figures.draw_convergence(rows),
     }
     if any((row.experiment, row.status) == ("toys", "ok") for row in rows):
-        drawers["toys.png"] = figures.toy_figure
+        drawers["toys.png"] = figures.draw_toys
     drawn = {}
     for name, draw in drawers.items():
         try:
-            drawn[name] = png(draw())
+            drawn[name] = to_png(draw())
         except figures.NothingToDraw:
             continue
         except figures.MissingMatplotlib as error:
@@ -114,14 +116,8 @@ def _pictures(rows: Sequence[Row]) -> tuple[dict[str, bytes], str]:
     return drawn, ""
 
 
-def png(figure: Figure) -> bytes:
-    """A figure as the bytes of a PNG file that names no software version."""
+def to_png(figure: Figure) -> bytes:
+    """Make the bytes of a PNG file that names no software version."""
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=DOTS_PER_INCH, metadata={"Software": None})
     return buffer.getvalue()
-
-
-def _shown(pictures: dict[str, bytes], note: str) -> dict[str, str]:
-    """The line of the report for each figure; the note stands where the first one would."""
-    lines = {name: f"![{caption}]({name})" if name in pictures else "" for name, caption in CAPTIONS.items()}
-    return lines | ({"accuracy.png": note} if note else {})

@@ -1,4 +1,4 @@
-"""Run tasks in several processes; rows come back one by one, as they finish."""
+"""Runs tasks in several processes; rows come back one by one, as they finish."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from afcm._util.version import __version__
 from afcm.datasets import DatasetNotFound
 from afcm.experiments import methods
 from afcm.experiments.methods import NotApplicable, Workbench
-from afcm.experiments.plan import Spec, Task, tasks
+from afcm.experiments.plan import Spec, Task, list_tasks
 from afcm.experiments.record import METRICS, Row, RowStore
 from afcm.metrics import adjusted_rand, clustering_accuracy, normalized_mutual_info
 
@@ -67,14 +67,26 @@ def reproduce(
     jobs : int, optional
         Processes; by default as many as there are cores.
     on_plan, on_row : callable, optional
-        Told the rough cost of what is to be done, and each row with its share of that.
+        Called with the rough cost of what is to be done, and with each row and its share of that.
+
+    Returns
+    -------
+    list of Row
+
+    Raises
+    ------
+    WorkerDied
+        If a process was killed. The rows so far are in the store.
+    StoreError
+        If a row cannot be written.
     """
     specs, absent = list(specs), dict[str, Row]()  # what cannot be read today may be there tomorrow: not stored
-    while pending := [task for task in tasks(specs, store.rows) if task.key not in store.rows.keys() | absent.keys()]:
-        cost = {task.key: methods.rough_cost(task.dataset, task.runner) for task in pending}
+    while pending := [t for t in list_tasks(specs, store.rows) if t.key not in store.rows and t.key not in absent]:
+        cost = {task.key: methods.estimate_cost(task.dataset, task.runner) for task in pending}
         if on_plan is not None:
             on_plan(sum(cost.values()))
-        with closing(rows_of(groups(pending), folder, jobs or cores())) as rows:  # an error here ends the workers too
+        rows = run_groups(group_tasks(pending), folder, jobs or count_cores())
+        with closing(rows):  # an error here ends the workers too
             for row in rows:
                 if row.details.get("absent"):
                     absent[row.key] = row
@@ -83,28 +95,27 @@ def reproduce(
                 if on_row is not None:
                     on_row(row, cost[row.key])
     found = absent | store.rows
-    return [found[task.key] for task in tasks(specs, store.rows)]
+    return [found[task.key] for task in list_tasks(specs, store.rows)]
 
 
-def groups(pending: Iterable[Task]) -> list[Group]:
-    """Tasks that share a graph together, the longest group first."""
+def group_tasks(pending: Iterable[Task]) -> list[Group]:
+    """Put tasks that share a graph together, the longest group first."""
     found: defaultdict[tuple[str, str], Group] = defaultdict(list)
     for task in pending:
-        found[task.dataset, methods.sharing(task.runner, task.params)].append(task)
-    costs = {key: sum(methods.rough_cost(t.dataset, t.runner) for t in group) for key, group in found.items()}
+        found[task.dataset, methods.name_graph(task.runner, task.params)].append(task)
+    costs = {key: sum(methods.estimate_cost(t.dataset, t.runner) for t in group) for key, group in found.items()}
     return [found[key] for key in sorted(found, key=lambda key: (-costs[key], key))]
 
 
-def cores() -> int:
-    """Cores this process may use."""
+def count_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def rows_of(todo: list[Group], folder: str | None, jobs: int) -> Generator[Row, None, None]:
-    """Rows of all groups, in the order in which they finish."""
+def run_groups(todo: list[Group], folder: str | None, jobs: int) -> Generator[Row, None, None]:
+    """Run all groups, and yield rows in the order in which they finish."""
     if jobs == 1:
         for group in todo:
-            yield from group_rows(group, folder)
+            yield from run_group(group, folder)
         return
     context = multiprocessing.get_context("spawn")
     manager = SyncManager(ctx=context)
@@ -113,7 +124,7 @@ def rows_of(todo: list[Group], folder: str | None, jobs: int) -> Generator[Row, 
     try:
         channel = manager.Queue()
         futures = [pool.submit(send_rows, group, folder, channel) for group in todo]
-        yield from received(channel, futures)
+        yield from receive_rows(channel, futures)
     finally:
         workers = list((getattr(pool, "_processes", None) or {}).values())  # shutdown forgets them
         pool.shutdown(wait=False, cancel_futures=True)
@@ -122,32 +133,27 @@ def rows_of(todo: list[Group], folder: str | None, jobs: int) -> Generator[Row, 
         manager.shutdown()
 
 
-def received(channel: Any, futures: list[Future[None]]) -> Iterator[Row]:
-    """Rows from the channel until every group is done and the channel empty."""
+def receive_rows(channel: Any, futures: list[Future[None]]) -> Iterator[Row]:
+    """Yield rows from the channel until every group is done and the channel empty."""
     while True:
         finished = all(future.done() for future in futures)
         try:
             yield channel.get(timeout=0.0 if finished else 0.2)
+            continue
         except queue.Empty:
-            failed = [future for future in futures if future.done() and future.exception() is not None]
-            if failed:
-                raise_failure(failed[0])
-            if finished:
-                return
+            failures = [error for future in futures if future.done() and (error := future.exception())]
         except (EOFError, ConnectionError) as error:  # the channel's own process is gone
             raise WorkerDied(DIED) from error
-
-
-def raise_failure(future: Future[None]) -> None:
-    """The error of a group, in words."""
-    error = future.exception()
-    if isinstance(error, BrokenProcessPool):
-        raise WorkerDied(DIED) from error
-    raise error if error is not None else RuntimeError("no error")
+        if failures and isinstance(failures[0], BrokenProcessPool):
+            raise WorkerDied(DIED) from failures[0]
+        if failures:
+            raise failures[0]
+        if finished:
+            return
 
 
 def end_with_parent() -> None:
-    """In a worker: one thread for linear algebra, and no life without the parent, even if that is killed."""
+    """Prepare a worker: one thread for linear algebra, and no life without the parent, even if that is killed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent as well, and that ends the workers
     threadpool_limits(1)
     parent = multiprocessing.parent_process()
@@ -162,33 +168,32 @@ def end_with_parent() -> None:
 
 
 def send_rows(group: Group, folder: str | None, channel: Any) -> None:
-    """In a worker: run a group and send each row when it is there."""
-    for row in group_rows(group, folder):
+    """Run a group in a worker, and send each row when it is there."""
+    for row in run_group(group, folder):
         channel.put(row)
 
 
-def group_rows(group: Group, folder: str | None) -> Iterator[Row]:
-    """Rows of tasks on one data set."""
+def run_group(group: Group, folder: str | None) -> Iterator[Row]:
+    """Run tasks on one data set."""
     try:
-        bench = workbench(group[0].dataset, folder)
+        bench = open_workbench(group[0].dataset, folder)
     except DatasetNotFound as error:
         for task in group:
-            yield row_of(task, status="skipped", reason=to_one_line(error), details={"absent": True})
+            yield make_row(task, status="skipped", reason=to_one_line(error), details={"absent": True})
         return
     with threadpool_limits(1):
         for task in group:
-            yield run(task, bench)
+            yield run_task(task, bench)
     bench.forget()
 
 
-@cache
-def workbench(dataset: str, folder: str | None) -> Workbench:
-    """A process works on one data set after the other and may come back to one."""
+@cache  # a process works on one data set after the other and may come back to one
+def open_workbench(dataset: str, folder: str | None) -> Workbench:
     return Workbench(dataset, folder)
 
 
-def run(task: Task, bench: Workbench) -> Row:
-    """One task, whatever becomes of it."""
+def run_task(task: Task, bench: Workbench) -> Row:
+    """Run one task; a failure is a row too."""
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -196,44 +201,33 @@ def run(task: Task, bench: Workbench) -> Row:
             model, details = methods.RUNNERS[task.runner](bench, task.params, task.seed)
             seconds = time.perf_counter() - begin - (bench.seconds - shared)
     except NotApplicable as error:
-        return row_of(task, status="skipped", reason=to_one_line(error))
+        return make_row(task, status="skipped", reason=to_one_line(error))
     except Exception as error:  # a failure is a result; the run goes on
         name, said = type(error).__name__, to_one_line(error)
-        return row_of(task, status="failed", reason=name if said == name else f"{name}: {said}")
+        return make_row(task, status="failed", reason=name if said == name else f"{name}: {said}")
     names = sorted({warning.category.__name__ for warning in caught})
-    details = described(model) | details | ({"warnings": names} if names else {})  # a runner's own words count
-    return row_of(task, metrics=scores(bench.y, model.labels_), seconds=round(seconds, 4), details=details)
+    details = describe_model(model) | details | ({"warnings": names} if names else {})  # a runner's own words count
+    functions = (clustering_accuracy, normalized_mutual_info, adjusted_rand)
+    metrics = {
+        name: 100 * float(function(bench.y, model.labels_)) for name, function in zip(METRICS, functions, strict=True)
+    }
+    return make_row(task, metrics=metrics, seconds=round(seconds, 4), details=details)
 
 
-def row_of(task: Task, **content: Any) -> Row:
-    """The row of a task."""
-    return Row(
-        experiment=task.experiment,
-        dataset=task.dataset,
-        method=task.method,
-        params=task.params,
-        seed=task.seed,
-        versions=versions(),
-        **content,
-    )
+def make_row(task: Task, **content: Any) -> Row:
+    names = ("experiment", "dataset", "method", "params", "seed")
+    return Row(**{name: getattr(task, name) for name in names}, versions=list_versions(), **content)
 
 
-def scores(truth: Any, labels: Any) -> dict[str, float]:
-    """The three metrics of the tables, in percent."""
-    found = (clustering_accuracy, normalized_mutual_info, adjusted_rand)
-    return {name: 100 * float(metric(truth, labels)) for name, metric in zip(METRICS, found, strict=True)}
-
-
-def described(model: Any) -> dict[str, Any]:
-    """What a fitted model says of itself."""
+def describe_model(model: Any) -> dict[str, Any]:
+    """Collect what a fitted model says of itself."""
     names = ("n_iter_", "converged_", "gamma_", "membership_state_", "n_components_", "graph_weight_")
     found = {name[:-1]: getattr(model, name) for name in names if getattr(model, name, None) is not None}
     return {name: value.item() if isinstance(value, np.generic) else value for name, value in found.items()}
 
 
 @cache
-def versions() -> dict[str, str]:
-    """What these numbers were made with."""
+def list_versions() -> dict[str, str]:
     return {
         "afcm": __version__,
         "python": platform.python_version(),

@@ -1,4 +1,4 @@
-"""From rows to results: mean and spread of each grid point, the best grid point, and the verdict against the paper.
+"""Summarizes rows: mean and spread of each grid point, the best grid point, and the verdict against the paper.
 
 Nothing here reads or writes files, and nothing depends on the order of the rows.
 """
@@ -50,6 +50,8 @@ class GridPoint:
         Seeds of the experiment that this grid point has not: given up in a race, or an interrupted run.
     seconds : float
         Mean of the ok runs.
+    complete : bool
+        Every seed was run, and every run went well.
     """
 
     params: Mapping[str, Any]
@@ -62,12 +64,11 @@ class GridPoint:
 
     @property
     def complete(self) -> bool:
-        """Every seed was run, and every run went well."""
         return self.n_ok > 0 and not (self.n_failed or self.n_skipped or self.n_missing)
 
     @property
     def accuracy(self) -> float:
-        """Mean ACC to choose by; nothing to choose is −∞."""
+        """Mean ACC to choose by; −∞ without any."""
         mean = self.scores["ACC"].mean if self.scores else math.nan
         return mean if math.isfinite(mean) else -math.inf
 
@@ -102,7 +103,7 @@ class Cell:
 
     @property
     def seconds(self) -> float:
-        """Of all ok runs in sum."""
+        """Sum over all ok runs."""
         return math.fsum(point.seconds * point.n_ok for point in self.points)
 
     @property
@@ -112,7 +113,7 @@ class Cell:
 
     @property
     def lost(self) -> Counter[str]:
-        """Number of runs that are not ok, by what became of them; those of skipped grid points are not missing."""
+        """Number of runs that are failed, skipped or missing; those of skipped grid points are not missing."""
         return Counter(
             failed=sum(point.n_failed for point in self.points),
             skipped=sum(point.n_skipped for point in self.points),
@@ -126,7 +127,7 @@ class Cell:
 
 
 def summarize(rows: Iterable[Row]) -> list[Cell]:
-    """All cells, in the order in which a report shows them.
+    """Collect rows into cells, in the order in which a report shows them.
 
     Parameters
     ----------
@@ -135,38 +136,38 @@ def summarize(rows: Iterable[Row]) -> list[Cell]:
     """
     groups: defaultdict[tuple[str, str, str], list[Row]] = defaultdict(list)
     seeds: defaultdict[str, set[int]] = defaultdict(set)
-    for row in distinct(rows):
+    for row in drop_repeats(rows):
         groups[row.experiment, row.dataset, row.method].append(row)
         seeds[row.experiment].add(row.seed)
-    return [_cell(names, groups[names], len(seeds[names[0]])) for names in sorted(groups, key=place)]
+    return [_make_cell(names, groups[names], len(seeds[names[0]])) for names in sorted(groups, key=sort_key)]
 
 
-def distinct(rows: Iterable[Row]) -> list[Row]:
-    """Rows without repetitions, in a fixed order."""
+def drop_repeats(rows: Iterable[Row]) -> list[Row]:
+    """Return rows without repetitions, in a fixed order."""
     found: dict[str, Row] = {}
     for row in sorted(rows, key=lambda row: (row.key, row.status != "ok", repr(row))):
         found.setdefault(row.key, row)
     return list(found.values())
 
 
-def traces(rows: Iterable[Row]) -> list[Row]:
-    """The runs of the convergence experiment that have a history: the lowest seed of each data set."""
-    runs = distinct(row for row in rows if row.experiment == "convergence" and row.details.get("objective"))
+def choose_traces(rows: Iterable[Row]) -> list[Row]:
+    """Choose the runs of the convergence experiment that have a history: the lowest seed of each data set."""
+    runs = drop_repeats(row for row in rows if row.experiment == "convergence" and row.details.get("objective"))
     found: dict[str, Row] = {}
     for row in sorted(runs, key=lambda row: row.seed):
         if row.status == "ok":
             found.setdefault(row.dataset, row)
-    return [found[name] for name in in_order(found, DATASETS)]
+    return [found[name] for name in sort_names(found, DATASETS)]
 
 
-def verdict(ours: float, printed: Score) -> Verdict:
-    """Our mean against a printed one: reproduced is within one point or within the printed spread.
+def judge(ours: float, printed: Score) -> Verdict:
+    """Compare our mean with a printed one: reproduced is within one point or within the printed spread.
 
     Examples
     --------
     >>> from afcm.experiments.printed import Score
-    >>> from afcm.experiments.summary import verdict
-    >>> verdict(95.2, Score(96.13, 1.6)), verdict(98.0, Score(96.13, 1.6)), verdict(94.0, Score(96.13, 1.6))
+    >>> from afcm.experiments.summary import judge
+    >>> judge(95.2, Score(96.13, 1.6)), judge(98.0, Score(96.13, 1.6)), judge(94.0, Score(96.13, 1.6))
     ('reproduced', 'better', 'different')
     """
     if abs(ours - printed.mean) <= max(POINTS, printed.std) + ROUNDING:
@@ -174,41 +175,45 @@ def verdict(ours: float, printed: Score) -> Verdict:
     return "better" if ours > printed.mean else "different"
 
 
-def mean_score(values: Iterable[float]) -> Score:
-    """Mean and population standard deviation (the paper's, see its Iris row)."""
+def average(values: Iterable[float]) -> Score:
+    """Compute mean and population standard deviation (the paper's, see its Iris row)."""
     array = np.fromiter(values, dtype=float)
     return Score(float(array.mean()), float(array.std()))
 
 
-def in_order(names: Iterable[str], order: tuple[str, ...]) -> list[str]:
-    """Names sorted as in ``order``, unknown ones last."""
+def sort_names(names: Iterable[str], order: tuple[str, ...]) -> list[str]:
+    """Sort names as in ``order``, unknown ones last."""
     return sorted(set(names), key=lambda name: _rank(name, order))
 
 
-def place(names: Iterable[str]) -> list[tuple[int, str]]:
-    """Where an experiment, a data set and a method (or the first of them) come in a report, as a sort key."""
+def sort_key(names: Iterable[str]) -> list[tuple[int, str]]:
+    """The place of an experiment, a data set and a method (or the first of them) in a report."""
     return [_rank(name, order) for name, order in zip(names, (EXPERIMENTS, DATASETS, METHODS), strict=False)]
 
 
-def canonical(params: Mapping[str, Any]) -> str:
-    """A grid point as a string, the same for the same setting."""
+def _rank(name: str, order: tuple[str, ...]) -> tuple[int, str]:
+    return (order.index(name) if name in order else len(order)), name
+
+
+def encode_params(params: Mapping[str, Any]) -> str:
+    """Write a grid point as a string that is equal for equal settings."""
     return json.dumps(params, sort_keys=True)
 
 
-def _cell(names: tuple[str, str, str], rows: list[Row], n_seeds: int) -> Cell:
+def _make_cell(names: tuple[str, str, str], rows: list[Row], n_seeds: int) -> Cell:
     groups: defaultdict[str, list[Row]] = defaultdict(list)
     for row in rows:
-        groups[canonical(row.params)].append(row)
-    points = sorted((_grid_point(group, n_seeds) for group in groups.values()), key=_point_order)
+        groups[encode_params(row.params)].append(row)
+    points = sorted((_make_point(group, n_seeds) for group in groups.values()), key=_point_key)
     return Cell(*names, tuple(points), n_seeds)
 
 
-def _grid_point(rows: list[Row], n_seeds: int) -> GridPoint:
+def _make_point(rows: list[Row], n_seeds: int) -> GridPoint:
     good = [row for row in rows if row.status == "ok"]
     status = Counter(row.status for row in rows)
     return GridPoint(
         params=rows[0].params,
-        scores={metric: mean_score(row.metrics.get(metric, math.nan) for row in good) for metric in METRICS if good},
+        scores={metric: average(row.metrics.get(metric, math.nan) for row in good) for metric in METRICS if good},
         n_ok=len(good),
         n_failed=status["failed"],
         n_skipped=status["skipped"],
@@ -217,13 +222,9 @@ def _grid_point(rows: list[Row], n_seeds: int) -> GridPoint:
     )
 
 
-def _point_order(point: GridPoint) -> list[tuple[str, int, float, str]]:
-    """By the parameters in alphabetical order; numbers by size, before anything else."""
+def _point_key(point: GridPoint) -> list[tuple[str, int, float, str]]:
+    """Sort by the parameters in alphabetical order; numbers by size, before anything else."""
     return [
         (name, 0, float(value), "") if isinstance(value, int | float) else (name, 1, 0.0, json.dumps(value))
         for name, value in sorted(point.params.items())
     ]
-
-
-def _rank(name: str, order: tuple[str, ...]) -> tuple[int, str]:
-    return (order.index(name) if name in order else len(order)), name
