@@ -65,12 +65,16 @@ def _read_content(path: Path, limit: int, sha256: str | None) -> bytes:
 
 
 def _read_arrays(content: bytes, shapes: dict[str, Shape], limit: int) -> dict[str, NDArray[Any]]:
-    with open_archive(io.BytesIO(content), expected=[f"{name}.npy" for name in shapes]) as archive:
-        for entry in archive.infolist():
-            if entry.file_size > limit:
-                raise ValueError(
-                    f"{entry.filename} would unpack to {entry.file_size} bytes; it can need {limit} at most"
-                )
+    expected = [f"{name}.npy" for name in shapes]
+
+    def check_names(names: list[str]) -> None:
+        if sorted(names) != sorted(expected):
+            raise ValueError(f"it holds the members {names}, expected {expected}")
+
+    with open_archive(io.BytesIO(content), check_names) as archive:
+        for name, size in ((entry.filename, entry.file_size) for entry in archive.infolist()):
+            if size > limit:
+                raise ValueError(f"{name} would unpack to {size} bytes; it can need {limit} at most")
         return {
             name: read_array(archive, f"{name}.npy", partial(_check_header, name=name, expected=shape, limit=limit))
             for name, shape in shapes.items()

@@ -28,13 +28,8 @@ from afcm.storage.errors import DamagedError, FormatError, translate_errors
 
 FORMAT, SCHEMA, KIND = "afcm-model", 1, "model file"
 FIELDS = {"format": str, "schema": int, "versions": dict, "info": dict, "model": dict}
-VERSIONS = {
-    "afcm": __version__,
-    "python": platform.python_version(),
-    "numpy": np.__version__,
-    "scipy": scipy.__version__,
-    "scikit-learn": sklearn.__version__,
-}
+VERSIONS = {"afcm": __version__, "python": platform.python_version(), "numpy": np.__version__}
+VERSIONS |= {"scipy": scipy.__version__, "scikit-learn": sklearn.__version__}
 NOT_OURS, AGAIN = "give a file that afcm.save_model has written", "copy it again, or save the model again"
 StrPath = str | os.PathLike[str]
 

@@ -62,7 +62,8 @@ class Estimator(Kind):
     def take_apart(self, value: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         """No callback is kept, and no random_state that is not a number."""
         params = dict(value.get_params(deep=False))
-        dropped = {*NEVER_STORED, *(["random_state"] * (not isinstance(params.get("random_state"), (int, np.integer))))}
+        keeps_random = isinstance(params.get("random_state"), (int, np.integer))
+        dropped = {*NEVER_STORED} if keeps_random else {*NEVER_STORED, "random_state"}
         skipped = {*params, *self.left_out, *self.given, *LEFT_OUT}
         state = {name: item for name, item in vars(value).items() if name not in skipped}
         unknown = sorted(set(state) - set(self.known))
@@ -107,8 +108,8 @@ def find_mismatch(owner: Any, specs: Mapping[str, Spec], sizes: Sizes) -> str:
     return ""
 
 
-FEATURES: dict[str, Spec] = {"n_features_in_": specs.size("d")}
-LABELS: dict[str, Spec] = {
+FEATURES = {"n_features_in_": specs.size("d")}
+LABELS = {
     **FEATURES,
     "memberships_": floats("n", "c"),
     "labels_": integers("n", below="c"),
@@ -117,16 +118,12 @@ LABELS: dict[str, Spec] = {
     "n_iter_": whole(0),
     "converged_": specs.boolean,
 }
-RUN: dict[str, Spec] = {
-    **LABELS,
-    "crispness_": number,
-    "membership_state_": specs.word("soft", "hard", "merged"),
-}
-CENTERS: dict[str, Spec] = {**RUN, "cluster_centers_": floats("c", "d")}
-CENTER_MODEL: dict[str, Spec] = {**CENTERS, "_variance": real}
-PRECISION: dict[str, Spec] = {"gamma_": positive}
-STREAMED: dict[str, Spec] = {"_stream": part(Stream), "n_batches_": whole(1), "mass_seen_": positive}
-GRAPH_MODEL: dict[str, Spec] = {
+RUN = {**LABELS, "crispness_": number, "membership_state_": specs.word("soft", "hard", "merged")}
+CENTERS = {**RUN, "cluster_centers_": floats("c", "d")}
+CENTER_MODEL = {**CENTERS, "_variance": real}
+PRECISION = {"gamma_": positive}
+STREAMED = {"_stream": part(Stream), "n_batches_": whole(1), "mass_seen_": positive}
+GRAPH_MODEL = {
     **RUN,
     **PRECISION,
     "n_clusters_": specs.size("c"),
@@ -139,8 +136,8 @@ GRAPH_MODEL: dict[str, Spec] = {
     "eigen_residual_": number,
     "_fitted": part(FittedGraph),
 }
-GRAPH_ANCHORS: dict[str, Spec] = {"anchors_": floats("a", "d"), "n_anchors_": specs.size("a")}
-MIXTURE: dict[str, Spec] = {
+GRAPH_ANCHORS = {"anchors_": floats("a", "d"), "n_anchors_": specs.size("a")}
+MIXTURE = {
     **CENTERS,
     **PRECISION,
     "weights_": floats("c", least=0),
@@ -149,13 +146,8 @@ MIXTURE: dict[str, Spec] = {
     "scatters_": floats(),
     "covariances_": floats(finite=False),
 }
-ANCHORS: dict[str, Spec] = {
-    **RUN,
-    "anchors_": floats("a", "d"),
-    "anchor_labels_": integers("a", below="c"),
-    "_n_neighbors": whole(1),
-}
-SHRUNK: dict[str, Spec] = {
+ANCHORS = {**RUN, "anchors_": floats("a", "d"), "anchor_labels_": integers("a", below="c"), "_n_neighbors": whole(1)}
+SHRUNK = {
     **RUN,
     **PRECISION,
     "directions_": optional(floats("d", "r")),
@@ -164,14 +156,14 @@ SHRUNK: dict[str, Spec] = {
     "_mean": floats("d"),
     "_axes": optional(floats("d", "rank")),
 }
-SPECTRAL: dict[str, Spec] = {
+SPECTRAL = {
     **LABELS,
     "n_components_": whole(0),
     "eigenvalues_": floats("c"),
     "embedding_": floats("n", "q"),
     "cluster_centers_": floats("c", "q"),
 }
-K_MEANS: dict[str, Spec] = {
+K_MEANS = {
     **FEATURES,
     "cluster_centers_": floats("c", "d"),
     "labels_": integers("n", below="c"),
@@ -180,7 +172,7 @@ K_MEANS: dict[str, Spec] = {
     "_n_features_out": specs.size("c"),
 }
 ROW = floats("d", finite=False)  # scalers keep NaN where a column had nothing but NaN
-SCALER: dict[str, Spec] = {**FEATURES, "n_samples_seen_": specs.either(number, integers("d"), ROW)}
+SCALER = {**FEATURES, "n_samples_seen_": specs.either(number, integers("d"), ROW)}
 
 ESTIMATORS: dict[str, Estimator] = {
     "AFCM": Estimator(AFCM, GRAPH_MODEL, optional={**GRAPH_ANCHORS, "neighbor_recall_": number}),
@@ -198,8 +190,7 @@ ESTIMATORS: dict[str, Estimator] = {
         KMeans, K_MEANS, {"_n_threads": count_cores}, left_out=frozenset({"_tol", "_n_init", "_algorithm"})
     ),
     "sklearn.MinMaxScaler": Estimator(
-        MinMaxScaler,
-        {**SCALER, "scale_": ROW, "min_": ROW, "data_min_": ROW, "data_max_": ROW, "data_range_": ROW},
+        MinMaxScaler, {**SCALER, "scale_": ROW, "min_": ROW, "data_min_": ROW, "data_max_": ROW, "data_range_": ROW}
     ),
     "sklearn.MaxAbsScaler": Estimator(MaxAbsScaler, {**SCALER, "scale_": ROW, "max_abs_": ROW}),
     "sklearn.StandardScaler": Estimator(
@@ -212,16 +203,11 @@ ESTIMATORS: dict[str, Estimator] = {
         optional={"_fit_dtype": specs.dtype, "_fill_dtype": specs.dtype, "indicator_": specs.nothing},
     ),
 }
-NODES: dict[str, Spec] = {"degrees": floats("v", least=0), "masses": optional(floats("v", least=0))}
-WEIGHTS: dict[str, Spec] = {"k": whole(1), "kernel": specs.word(*KERNELS), "bandwidth": positive}
-EMBEDDED: dict[str, Spec] = {
-    "embedding": floats("v", "q"),
-    "memberships": floats("v", "c"),
-    "centers": floats("c", "q"),
-    "precision": positive,
-    "graph_weight": positive,
-}
-STREAM: dict[str, Spec] = {
+NODES = {"degrees": floats("v", least=0), "masses": optional(floats("v", least=0))}
+WEIGHTS = {"k": whole(1), "kernel": specs.word(*KERNELS), "bandwidth": positive}
+COORDINATES = {"embedding": floats("v", "q"), "memberships": floats("v", "c"), "centers": floats("c", "q")}
+EMBEDDED = {**COORDINATES, "precision": positive, "graph_weight": positive}
+STREAM = {
     "reference": floats("d"),
     "totals": floats("c", least=0),
     "moments": floats("c", "d"),
@@ -229,17 +215,14 @@ STREAM: dict[str, Spec] = {
     "n_batches": whole(1),
     "mass": positive,
 }
-POINTS: dict[str, Spec] = {
-    "points": specs.either(floats("v", "d"), specs.sparse("v", "d")),
-    "scales": floats("v", least=0),
-}
-ANCHOR_WEIGHTS: dict[str, Spec] = {
+POINTS = {"points": specs.either(floats("v", "d"), specs.sparse("v", "d")), "scales": floats("v", least=0)}
+ANCHOR_WEIGHTS = {
     "weights": specs.sparse("v", "a", least=0),
     "sizes": floats("a", least=0),
     "anchor_components": integers("a", least=-1, below="a"),
     "masses": optional(floats("v", least=0)),
 }
-ANCHOR_NODES: dict[str, Spec] = {"keys": integers("v", least=INT64.min), "numbers": integers("v", below="v")}
+ANCHOR_NODES = {"keys": integers("v", least=INT64.min), "numbers": integers("v", below="v")}
 
 # The fitted parts of estimators.
 PARTS: dict[str, Kind] = {
@@ -259,8 +242,7 @@ PARTS: dict[str, Kind] = {
     "GivenSimilarity": Kind(GivenSimilarity, {"rows": integers("v", below="d")}),
     "Graph": Kind(Graph, {"affinity": specs.either(specs.sparse("v", "v", least=0), part(FactoredAffinity)), **NODES}),
     "AnchorSimilarity": Kind(
-        AnchorSimilarity,
-        {"anchors": floats("a", "d"), "scales": floats("a", least=0), **WEIGHTS, **ANCHOR_NODES},
+        AnchorSimilarity, {"anchors": floats("a", "d"), "scales": floats("a", least=0), **WEIGHTS, **ANCHOR_NODES}
     ),
     "FactoredAffinity": Kind(FactoredAffinity, ANCHOR_WEIGHTS),
     "AnchorExtension": Kind(

@@ -10,7 +10,7 @@ import io
 import math
 import re
 import zipfile
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import IO, Any, BinaryIO, NamedTuple
 
@@ -46,44 +46,34 @@ class Header(NamedTuple):
 
 
 @contextmanager
-def open_archive(file: BinaryIO, expected: Collection[str] | None = None) -> Iterator[zipfile.ZipFile]:
+def open_archive(
+    file: BinaryIO, check_names: Callable[[list[str]], None] = lambda _: None
+) -> Iterator[zipfile.ZipFile]:
     """A zip file, once its directory is consistent: no entry twice, none packed oddly, no more bytes than there are.
 
-    Limits on how large the entries may become are the caller's. With ``expected``, exactly these entries must be there.
+    ``check_names`` raises an error if the entries have wrong names. Limits on what they unpack to are the caller's.
     """
     file_size = file.seek(0, io.SEEK_END)
     with zipfile.ZipFile(file) as archive:
         names = archive.namelist()
-        if expected is not None and sorted(names) != sorted(expected):
-            raise FormatError(f"holds the members {names}, expected {list(expected)}")
+        check_names(names)
         if len(names) > MOST_ENTRIES or len(set(names)) < len(names):
             raise FormatError(f"has {len(names)} entries, too many or some twice")
         for entry in archive.infolist():
-            check_entry(entry)
+            name, method = entry.filename, entry.compress_type
+            if method not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or entry.flag_bits & 1:
+                raise FormatError(f"holds {name} encrypted or compressed in another way (packed by method {method})")
+            if entry.file_size > DEFLATE_RATIO * (entry.compress_size + 1):
+                raise DamagedError(f"declares more bytes for {name} than it can hold")
         if sum(entry.compress_size for entry in archive.infolist()) > file_size:
             raise DamagedError("declares more bytes than it has")
         yield archive
 
 
-def check_entry(entry: zipfile.ZipInfo) -> None:
-    method = entry.compress_type
-    if method not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or entry.flag_bits & 1:
-        name = entry.filename[:80]
-        raise FormatError(f"holds {name} encrypted or compressed in another way (packed by method {method})")
-    if entry.file_size > DEFLATE_RATIO * (entry.compress_size + 1):
-        raise DamagedError(f"declares more bytes for {entry.filename[:80]} than it can hold")
-
-
 def read_array(archive: zipfile.ZipFile, name: str, accept: Callable[[Header], None]) -> Any:
     """An array of plain numbers, in the order of memory it was saved in.
 
-    Parameters
-    ----------
-    archive : ZipFile
-        From `open_archive`.
-    name : str
-    accept : callable
-        Raises an error if the array is not wanted; called with its `Header` before memory is taken.
+    ``accept`` raises an error if an array with this header is not wanted; no memory is taken before.
     """
     entry = archive.getinfo(name)
     with archive.open(entry) as handle:

@@ -8,6 +8,7 @@ import re
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -39,17 +40,18 @@ def write_document(target: Path, text: bytes, arrays: Mapping[str, Any], *, comp
     """Write a document and its arrays, compressed unless that is not wanted or makes the file suspiciously small."""
     for method in (zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED)[not compressed :]:
         with zipfile.ZipFile(target, "w") as archive:
-            for name, content in {DOCUMENT: text, **arrays}.items():
-                entry = zipfile.ZipInfo(name, DATE)
-                entry.compress_type, entry.external_attr = method, 0o644 << 16
-                large = name != DOCUMENT and content.nbytes > INNOCENT_BYTES
-                with archive.open(entry, "w", force_zip64=large) as handle:
-                    if name == DOCUMENT:
-                        handle.write(content)
-                    else:
-                        np.lib.format.write_array(handle, little_endian(content), version=(1, 0), allow_pickle=False)
+            archive.writestr(new_entry(DOCUMENT, method), text)
+            for name, array in arrays.items():
+                with archive.open(new_entry(name, method), "w", force_zip64=array.nbytes > INNOCENT_BYTES) as handle:
+                    np.lib.format.write_array(handle, little_endian(array), version=(1, 0), allow_pickle=False)
         if sum(array.nbytes for array in arrays.values()) < most_bytes(target.stat().st_size):
             return
+
+
+def new_entry(name: str, method: int) -> zipfile.ZipInfo:
+    entry = zipfile.ZipInfo(name, DATE)
+    entry.compress_type, entry.external_attr = method, 0o644 << 16
+    return entry
 
 
 def little_endian(array: Any) -> Any:
@@ -80,16 +82,19 @@ def open_document(path: Path, kind: str) -> Iterator[OpenDocument]:
             raise FormatError("looks like a pickle, which could run code and is never read")
         if head != b"PK\x03\x04":
             raise FormatError(f"is not a {kind}")
-        with archives.open_archive(file) as archive:
-            names = set(archive.namelist()) - {DOCUMENT}
-            if DOCUMENT not in archive.namelist():
-                raise FormatError(f"is a zip file (an .npz?) but holds no {DOCUMENT}")
-            foreign = [name for name in names if not ARRAY_NAME.fullmatch(name)]
-            if foreign:
-                raise FormatError(f"holds {foreign[0][:80]!r}, which no {kind} does")
+        with archives.open_archive(file, partial(check_names, kind=kind)) as archive:
             if sum(entry.file_size for entry in archive.infolist()) > most_bytes(file.seek(0, io.SEEK_END)):
                 raise FormatError(f"unpacks to more than {INFLATION} times its size")
+            names = set(archive.namelist()) - {DOCUMENT}
             yield OpenDocument(read_document(archive), names, lambda name: read_array(archive, name))
+
+
+def check_names(names: list[str], kind: str) -> None:
+    if DOCUMENT not in names:
+        raise FormatError(f"is a zip file (an .npz?) but holds no {DOCUMENT}")
+    for name in names:
+        if name != DOCUMENT and not ARRAY_NAME.fullmatch(name):
+            raise FormatError(f"holds {name[:80]!r}, which no {kind} does")
 
 
 def read_document(archive: zipfile.ZipFile) -> dict[str, Any]:

@@ -44,7 +44,9 @@ class Encoder:
         if value is None or type(value) in (bool, str):
             return value
         if type(value) in self.names:
-            return self.encode_object(value)
+            name = self.names[type(value)]
+            params, state = self.table[name].take_apart(value)
+            return {"object": name, "params": self.encode_named(params), "state": self.encode_named(state)}
         for known, encoder in ENCODERS:
             if isinstance(value, known) and not hasattr(value, "_fields"):
                 return encoder(self, value)
@@ -61,11 +63,6 @@ class Encoder:
             f"cannot hold a {type(value).__module__}.{type(value).__qualname__}",
             f"it holds plain values, NumPy arrays and these classes: {', '.join(self.table)}",
         )
-
-    def encode_object(self, value: Any) -> Any:
-        name = self.names[type(value)]
-        params, state = self.table[name].take_apart(value)
-        return {"object": name, "params": self.encode_named(params), "state": self.encode_named(state)}
 
     def encode_named(self, values: dict[str, Any]) -> dict[str, Any]:
         """Trees by name; an error tells which it is."""

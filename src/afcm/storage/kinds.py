@@ -13,20 +13,11 @@ UPGRADE = "it may be from a newer afcm: pip install -U afcm"
 
 @dataclass(frozen=True)
 class Kind:
-    """A data class or named tuple that a file may hold.
-
-    Attributes
-    ----------
-    cls : type
-    state : mapping
-        The fields that are stored, all of them each time. The values are for whoever made the table.
-    given : mapping
-        The fields that are not stored, and what makes them when an instance is read.
-    """
+    """A data class or named tuple that a file may hold."""
 
     cls: type
-    state: Mapping[str, Any]
-    given: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
+    state: Mapping[str, Any]  # the fields that are stored, with anything that whoever made the table wants to know
+    given: Mapping[str, Callable[[], Any]] = field(default_factory=dict)  # the others: made when an instance is read
 
     def take_apart(self, value: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         """Parameters of the constructor (of estimators only), and the state."""

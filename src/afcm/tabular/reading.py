@@ -123,11 +123,12 @@ def read_npz(file: TableFile) -> pa.Table:
                 f"{file.name} would grow from {packed} to {inflated} bytes; save it again with numpy.savez if it is "
                 "yours"
             )
-        entries = {entry.removesuffix(".npy"): entry for entry in archive.namelist()}
-        if "X" not in entries and len(entries) != 1:
-            raise TableError(f"{file.name} holds the arrays {join_names(list(entries))}; call the samples X")
-        chosen = "X" if "X" in entries else next(iter(entries))
-        return build_table(read_array(archive, entries[chosen], partial(check_matrix, name=file.name)), file.name)
+        names = archive.namelist()
+        if "X.npy" not in names and len(names) != 1:
+            arrays = join_names([name.removesuffix(".npy") for name in names])
+            raise TableError(f"{file.name} holds the arrays {arrays}; call the samples X")
+        chosen = "X.npy" if "X.npy" in names else names[0]
+        return build_table(read_array(archive, chosen, partial(check_matrix, name=file.name)), file.name)
 
 
 def check_matrix(array: Any, name: str) -> None:
