@@ -1,4 +1,4 @@
-"""Files that are either finished or not there."""
+"""Write files so that a reader finds the old content or the new one, never half of either."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from pathlib import Path
 
 @contextmanager
 def replace_file(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A temporary file to write, which takes the place of ``path`` at the end.
+    """Yield a temporary file to write; it takes the place of ``path`` when the block ends.
 
-    Whatever happens in between, an interrupt or a full disk, leaves the old file (or none) and nothing beside it.
+    An interrupt, a full disk or any other error leaves the old file (or none), and no temporary file.
     """
     path = Path(path)
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-", suffix=path.suffix)
@@ -31,16 +31,16 @@ def replace_file(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def remove_drafts(path: str | os.PathLike[str]) -> None:
-    """Take away what a kill in the middle of `replace_file` has left beside ``path``."""
+    """Delete temporary files that a process killed in `replace_file` left next to ``path``."""
     path = Path(path)
     draft = re.compile(re.escape(f".{path.name}-") + "[a-z0-9_]{8}" + re.escape(path.suffix))
-    for beside in path.parent.iterdir():
-        if draft.fullmatch(beside.name):
-            beside.unlink(missing_ok=True)
+    for file in path.parent.iterdir():
+        if draft.fullmatch(file.name):
+            file.unlink(missing_ok=True)
 
 
 def _mode(path: Path) -> int:
-    """The rights of the file that is replaced, or those of a new one (mkstemp's are for their owner only)."""
+    """Permissions of the file that is replaced, or of a new file (mkstemp gives its files to the owner alone)."""
     if path.exists():
         return path.stat().st_mode & 0o777
     mask = os.umask(0)

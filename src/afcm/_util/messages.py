@@ -23,6 +23,6 @@ def count_noun(count: int, noun: str) -> str:
 
 
 def to_one_line(error: BaseException, most: int | None = None) -> str:
-    """The message of an error (or its name) on one line, and no longer than ``most`` characters."""
+    """The message of an error (or its class's name) on one line, cut after ``most`` characters."""
     text = " ".join(str(error).split()) or type(error).__name__
     return text if most is None or len(text) <= most else text[: most - 1] + "…"

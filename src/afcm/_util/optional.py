@@ -1,4 +1,4 @@
-"""Optional packages: there and new enough, or a sentence that says what to install."""
+"""Import optional packages, or say in a sentence what to install."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from afcm.exceptions import AFCMWarning
 
 
 def require(module: str, extra: str, purpose: str, name: str | None = None) -> Any:
-    """The module, or an ImportError that says which extra of this package brings it (``name``: how people call it)."""
+    """Import a module of an optional package; ``name`` is what people call the package.
+
+    Raises an ImportError that names the extra to install if the package is missing or too old.
+    """
     package = module.partition(".")[0]
     name = name or package
     try:
@@ -26,7 +29,7 @@ def require(module: str, extra: str, purpose: str, name: str | None = None) -> A
 
 
 def is_usable(package: str, extra: str) -> bool:
-    """Whether a package that only makes things faster can be used; a word if it is there and cannot."""
+    """Can a package that only makes things faster be used? Warns if it is installed and cannot."""
     try:
         require(package, extra, "afcm can use")
     except ImportError as error:
@@ -38,7 +41,7 @@ def is_usable(package: str, extra: str) -> bool:
 
 
 def installed_version(package: str) -> str:
-    """The version of an installed package, or nothing."""
+    """The version of a package, empty if it is not installed."""
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
@@ -47,7 +50,7 @@ def installed_version(package: str) -> str:
 
 @cache
 def lowest_version(package: str) -> str:
-    """The oldest version this package's own requirements allow, or nothing."""
+    """The oldest version that the requirements of afcm allow, empty if they name none."""
     try:
         requirements = metadata.requires("afcm") or []
     except metadata.PackageNotFoundError:

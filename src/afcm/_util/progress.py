@@ -1,4 +1,4 @@
-"""How far a long computation is, for whoever wants to know: a progress bar, say. The mathematics only tells.
+"""Progress of long computations: they report stages and steps to whoever listens, such as a progress bar.
 
 >>> with listen(print):
 ...     start_stage("neighbours")(3, 10)
@@ -19,7 +19,7 @@ _listener: ContextVar[Listener | None] = ContextVar("afcm-listener", default=Non
 
 @contextmanager
 def listen(listener: Listener) -> Iterator[None]:
-    """Tell ``listener`` of the stages that begin and advance within the block."""
+    """Report to ``listener`` the stages that start and advance within the block."""
     before = _listener.set(listener)
     try:
         yield
@@ -28,12 +28,12 @@ def listen(listener: Listener) -> Iterator[None]:
 
 
 def start_stage(stage: str) -> Callable[[int, int | None], None]:
-    """A stage begins; returns what tells how many steps of how many are done."""
+    """Report that a stage starts; returns a function that reports (steps done, steps in all)."""
     listener = _listener.get()
 
-    def tell(done: int, total: int | None) -> None:
+    def report(done: int, total: int | None) -> None:
         if listener is not None:
             listener(stage, done, total)
 
-    tell(0, None)
-    return tell
+    report(0, None)
+    return report

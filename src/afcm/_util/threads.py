@@ -1,4 +1,4 @@
-"""One pool of threads for the whole package: NumPy and SciPy let other threads run while they compute."""
+"""One pool of threads for the whole package. NumPy and SciPy let other threads run while they compute."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from typing import Any, TypeVar
 from threadpoolctl import ThreadpoolController
 
 T = TypeVar("T")
-_single_thread: ContextVar[bool] = ContextVar("alone", default=False)
+_single_thread: ContextVar[bool] = ContextVar("single_thread", default=False)
 
 
 def count_cores() -> int:
-    """Cores this process may use."""
+    """The number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -35,7 +35,7 @@ def _libraries() -> ThreadpoolController:
 
 
 class _BlasLimit:
-    """BLAS has one setting for the whole process: whoever comes first sets it, whoever leaves last restores it."""
+    """The number of BLAS threads is global: the first thread to enter sets it, the last to leave restores it."""
 
     def __init__(self) -> None:
         self._lock, self._inside = Lock(), 0
@@ -54,7 +54,7 @@ class _BlasLimit:
                 self._limit.restore_original_limits()
 
     def renew_lock(self) -> None:
-        """In a fork: a thread that held it is not there to let it go."""
+        """Called after a fork: the thread that held the lock is not there to release it."""
         self._lock = Lock()
 
 
@@ -62,13 +62,13 @@ _blas_limit = _BlasLimit()
 
 
 def one_blas_thread() -> AbstractContextManager[None]:
-    """A context in which BLAS does not compete with our own threads (its idle ones spin, its products are small)."""
+    """A context in which BLAS uses one thread, so that it does not compete with ours (its idle threads spin)."""
     return _blas_limit
 
 
 @contextmanager
 def without_threads() -> Iterator[None]:
-    """A context in which work is done in this thread: somebody else has given each core its own."""
+    """A context in which `for_each` and `map_in_threads` work in the calling thread: other cores have other work."""
     token = _single_thread.set(True)
     try:
         yield
@@ -77,14 +77,14 @@ def without_threads() -> Iterator[None]:
 
 
 def for_each(work: Callable[[Any], object], items: Iterable[Any], done: Callable[[int], object] | None = None) -> None:
-    """Do the work on all cores and wait; the first error is raised. ``done`` hears how many items are finished."""
+    """Do the work on all cores and wait; raises the first error. ``done`` hears the number of finished items."""
     for number, _ in enumerate(_map(work, items), start=1):
         if done is not None:
             done(number)
 
 
 def map_in_threads(work: Callable[[Any], T], items: Iterable[Any]) -> list[T]:
-    """What the work gives for each item, in their order: on all cores, with one thread of BLAS each."""
+    """Results of the work in the order of the items, computed on all cores with one BLAS thread each."""
     with one_blas_thread():
         return list(_map(work, items))
 

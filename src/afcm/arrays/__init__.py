@@ -1,7 +1,7 @@
-"""What the array standard lacks, once for each array library; the library is found from the arrays.
+"""What the array standard lacks, for NumPy, PyTorch and Dask; the library is found from the arrays.
 
-`host` is for NumPy arrays and SciPy matrices, `tensors` for PyTorch, which is imported when the first tensor arrives,
-and `afcm.arrays.dask_arrays` for Dask arrays, likewise.
+Each library has a backend, a module with the same functions: `numpy_arrays` (SciPy's sparse matrices too),
+`torch_arrays` and `dask_arrays`. PyTorch and Dask are not imported before one of their arrays arrives.
 """
 
 from __future__ import annotations
@@ -15,65 +15,59 @@ from afcm.arrays import numpy_arrays
 
 
 def is_tensor(array: Any) -> bool:
-    """Is this a PyTorch tensor? (PyTorch is in use already if it is.)"""
+    """Is this a PyTorch tensor?"""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(array, torch.Tensor)
 
 
 def is_chunked(array: Any) -> bool:
-    """Is this a Dask array, in chunks of rows that need not be in memory? (Dask is in use already if it is.)"""
+    """Is this a Dask array, in chunks of rows that need not be in memory?"""
     dask = sys.modules.get("dask.array")
     return dask is not None and isinstance(array, dask.Array)
 
 
 def is_dask(array: Any) -> bool:
-    """Is this anything of Dask's: an array, a data frame, a series?"""
+    """Is this a Dask collection: an array, a data frame, a series?"""
     dask = sys.modules.get("dask")
     return dask is not None and bool(dask.is_dask_collection(array))
 
 
 def backend_of(*arrays: Any) -> Any:
-    """The module for these arrays: `host`, `tensors` or `afcm.arrays.dask_arrays`."""
+    """The backend for these arrays: the module `numpy_arrays`, `torch_arrays` or `dask_arrays`."""
     if any(is_tensor(array) or getattr(array, "on_device", False) for array in arrays):
-        return torch_backend()
+        return importlib.import_module("afcm.arrays.torch_arrays")
     return dask_backend() if any(is_chunked(array) for array in arrays) else numpy_arrays
 
 
-def torch_backend() -> Any:
-    """The module for PyTorch."""
-    return importlib.import_module("afcm.arrays.torch_arrays")
-
-
 def dask_backend() -> Any:
-    """The module for Dask."""
     return importlib.import_module("afcm.arrays.dask_arrays")
 
 
 def map_rows(function: Any, array: Any, *widths: int) -> Any:
-    """``function(array)`` where each row's result is its own: of chunks later, when it is asked for.
+    """``function(array)``, where each row of the result depends on one row alone; lazy if the array is chunked.
 
-    ``widths``: the shape of a row's result; none for a number.
+    ``widths`` is the shape of a row's result; none for a number.
     """
     return dask_backend().map_rows(function, array, widths) if is_chunked(array) else function(array)
 
 
 def to_host(array: Any) -> Any:
-    """As a NumPy array (or what it is already)."""
+    """The array as a NumPy array or SciPy matrix; anything else unchanged."""
     return backend_of(array).to_host(array)
 
 
 def from_host(array: Any, reference: Any) -> Any:
-    """An array of the host where ``reference`` is, with its own dtype."""
+    """A NumPy array in the library and on the device of ``reference``, with its own dtype."""
     return backend_of(reference).from_host(array, reference)
 
 
 def take_rows(array: Any, numbers: Any) -> Any:
-    """Some rows of an array: numbers from the host."""
+    """The rows with these numbers, which are on the host."""
     return backend_of(array).take_rows(array, numbers)
 
 
 def to_device_of(value: Any, reference: Any) -> Any:
-    """A value with all arrays in it (fields of data classes and tuples too) where ``reference`` is."""
+    """A copy of a value whose arrays are where ``reference`` is; looks into data classes and tuples."""
     if is_dataclass(value) and not isinstance(value, type) and not getattr(value, "on_device", False):
         held = {field.name: getattr(value, field.name) for field in fields(value) if field.init}
         return replace(value, **{name: to_device_of(part, reference) for name, part in held.items()})

@@ -9,7 +9,7 @@ import dask.array as da
 import numpy as np
 
 from afcm.arrays.dask_execution import compute
-from afcm.arrays.dask_inputs import (
+from afcm.arrays.dask_inputs import (  # noqa: F401 (functions of this backend, too)
     chunk_like,
     collect_rows,
     find_largest_magnitude,
@@ -19,65 +19,41 @@ from afcm.arrays.dask_inputs import (
     to_row_array,
     validate_samples,
 )
-from afcm.arrays.dask_passes import map_method, map_rows, reduce_chunks, reduce_method
+from afcm.arrays.dask_passes import map_method, map_rows, reduce_chunks, reduce_method  # noqa: F401
 from afcm.arrays.numpy_arrays import sum_squares
-
-__all__ = [
-    "chunk_like",
-    "collect_rows",
-    "draw_uniform_rows",
-    "find_largest_magnitude",
-    "from_host",
-    "map_method",
-    "map_rows",
-    "measure_extent",
-    "reduce_chunks",
-    "reduce_method",
-    "summarize_row_sums",
-    "summarize_weights",
-    "take_rows",
-    "to_device_of",
-    "to_host",
-    "to_row_array",
-    "validate_samples",
-]
 
 
 def to_host(array: Any) -> Any:
-    """All of it as a NumPy array: for what is small."""
+    """All of the array as a NumPy array, which must fit into memory."""
     return compute(array) if isinstance(array, da.Array) else array
 
 
 def from_host(array: Any, reference: Any) -> Any:  # noqa: ARG001
-    """It stays there: chunks meet it where they are."""
-    return array
+    return array  # each chunk receives it where it is
 
 
 def to_device_of(value: Any, reference: Any) -> Any:  # noqa: ARG001
-    """It stays there."""
     return value
 
 
 def take_rows(array: Any, numbers: Any) -> Any:
-    """Some rows, in rising order."""
     return array[numbers]
 
 
 def measure_extent(memberships: Any) -> tuple[float, float, float, float]:
-    """Sum of squares, smallest, largest, and the smallest of the rows' largest: one pass."""
+    """Sum of squares, smallest and largest membership, and the smallest of the rows' largest, in one pass."""
     parts = reduce_chunks(measure_chunk_extent, [memberships], join_lists)
     squares, smallest, largest, least = zip(*parts, strict=True)
     return math.fsum(squares), min(smallest), max(largest), min(least)
 
 
 def measure_chunk_extent(memberships: Any) -> list[tuple[float, float, float, float]]:
-    """The same of a chunk."""
-    sure = memberships.max(axis=1)
-    return [(sum_squares(memberships), float(memberships.min()), float(sure.max()), float(sure.min()))]
+    top = memberships.max(axis=1)
+    return [(sum_squares(memberships), float(memberships.min()), float(top.max()), float(top.min()))]
 
 
 def draw_uniform_rows(n_columns: int, seed: int, X: Any) -> Any:
-    """Uniform numbers from 0 to 1, n×columns with X's chunks: each row's the same however X is chunked."""
+    """Uniform numbers from 0 to 1, with the rows and chunks of X; a row is the same however X is chunked."""
     sizes = np.array(X.chunks[0])
     where = [da.from_array(numbers[:, None], chunks=1) for numbers in (np.cumsum(sizes) - sizes, sizes)]
     chunks = (X.chunks[0], (n_columns,))
@@ -85,7 +61,7 @@ def draw_uniform_rows(n_columns: int, seed: int, X: Any) -> Any:
 
 
 def draw_chunk(start: Any, size: Any, n_columns: int, seed: int) -> Any:
-    """The rows from ``start`` on: the stream of the seed, moved on by what the rows before have drawn."""
+    """Rows from ``start`` on. The stream of the seed is advanced past the numbers of the rows before."""
     stream = np.random.PCG64(seed)
     stream.advance(int(start[0, 0]) * n_columns)
     return np.random.Generator(stream).random((int(size[0, 0]), n_columns))

@@ -1,4 +1,4 @@
-"""Running a graph: on the cluster in use, or on this machine's threads. A cluster without workers is an error."""
+"""Run Dask graphs on the cluster in use or on this machine's threads; a cluster without workers is an error."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PATIENCE_SETTING = "distributed.scheduler.no-workers-timeout"
 
 
 def compute(collection: Any) -> Any:
-    """The value of a Dask collection."""
+    """The value of a Dask collection; raises `WorkersLostError` if the cluster is lost."""
     client = find_client(collection)
     if client is not None:
         return wait_for(client, client.compute(collection))
@@ -30,14 +30,14 @@ def compute(collection: Any) -> Any:
 
 
 def find_client(collection: Any) -> Any:
-    """The client of the cluster this would run on, or None on this machine."""
+    """The client of the cluster that the collection would run on; None on this machine."""
     distributed = sys.modules.get("distributed")
     owner = getattr(get_scheduler(collections=[collection]), "__self__", None)
     return owner if distributed is not None and isinstance(owner, distributed.Client) else None
 
 
 def wait_for(client: Any, future: Any) -> Any:
-    """The result of a future; what a lost cluster raises, as an error that says what to do."""
+    """The result of a future. Errors of a lost cluster become a `WorkersLostError` that says what to do."""
     from distributed import CancelledError
     from distributed.comm import CommClosedError
     from distributed.scheduler import KilledWorker, NoValidWorkerError
@@ -53,7 +53,7 @@ def wait_for(client: Any, future: Any) -> Any:
 
 
 def poll(client: Any, future: Any) -> Any:
-    """The result, waited for as long as there are workers."""
+    """Wait for the result as long as the cluster has workers, or is likely to have some again."""
     patience = parse_timedelta(dask.config.get(PATIENCE_SETTING, None) or PATIENCE)
     seen = time.monotonic()
     while not wait_briefly(client, future):
@@ -65,7 +65,7 @@ def poll(client: Any, future: Any) -> Any:
 
 
 def wait_briefly(client: Any, future: Any) -> bool:
-    """Wait a little; is it done (or has it failed)?"""
+    """Wait for `LOOK_EVERY` seconds at most; True if the future is done or has failed."""
     from distributed import wait
 
     try:
@@ -77,7 +77,6 @@ def wait_briefly(client: Any, future: Any) -> bool:
 
 
 def workers_lost(client: Any, why: str) -> WorkersLostError:
-    """The error, with the way out."""
     address = getattr(client.scheduler, "address", "?")
     return WorkersLostError(
         f"the Dask cluster at {address} cannot go on with the fit: {why}. Nothing of X is lost: bring the workers back "

@@ -1,8 +1,8 @@
-"""A model's pass over samples in chunks: one task a chunk, then a tree of sums.
+"""Passes over the chunks of Dask arrays: one task for each chunk, then a tree of tasks that combine the results.
 
-A chunk's task loads the chunk, makes the model's own pass over it and gives what that gives (for centres: c·d + c + 3
-numbers, in double precision). What all chunks need to know (the model, centres, γ) is one small task of its own, so
-the graph of a sweep has O(chunks) tasks and no chunk's task carries more than its own place.
+The task of a chunk loads it, makes the model's own pass over it and returns the result (for centers: c·d + c + 3
+numbers, in double precision). The model, the centers and γ, which all chunks need, are one small task of their own, so
+that the graph of a sweep has O(chunks) tasks, and none of them carries more than its own place.
 """
 
 from __future__ import annotations
@@ -30,15 +30,14 @@ SPLIT_EVERY = 8
 
 @dataclass(frozen=True)
 class MethodCall:
-    """What a chunk is to do: a method of the model without its samples, and the arguments that are the same for all."""
+    """Calls a method of a model on the rows of a chunk. The model comes without samples."""
 
     model: Any
     method: str
-    arguments: tuple[Any, ...]  # `OWN` where a chunk has its own rows
+    arguments: tuple[Any, ...]  # `OwnRows` stands for the chunk's rows of a chunked argument
     weighted: bool
 
     def __call__(self, points: Any, *rows: Any) -> Any:
-        """What the chunk's pass gives."""
         own = iter(rows)
         masses = next(own) if self.weighted else None
         arguments = (next(own) if argument is OwnRows else argument for argument in self.arguments)
@@ -46,51 +45,50 @@ class MethodCall:
 
 
 class OwnRows:
-    """Stands for a chunk's rows of an argument."""
+    """Stands for a chunk's own rows of an argument (see `MethodCall`)."""
 
 
 def reduce_method(problem: Any, method: str, arguments: tuple[Any, ...], combine: Any) -> Any:
-    """``combine`` of what the method gives for each chunk; arguments that are chunked go with the samples."""
+    """Combine the results of a method for each chunk. Each chunk gets its own rows of chunked arguments."""
     return compute(build_method_reduction(problem, method, arguments, combine))
 
 
 def build_method_reduction(problem: Any, method: str, arguments: tuple[Any, ...], combine: Any) -> Delayed:
-    """The graph of it."""
     own = [argument for argument in arguments if is_chunked(argument)]
     same = tuple(OwnRows if is_chunked(argument) else argument for argument in arguments)
-    order = MethodCall(problem.part(None, None), method, same, problem.masses is not None)
+    call = MethodCall(problem.part(None, None), method, same, problem.masses is not None)
     masses = [] if problem.masses is None else [problem.masses]
-    return build_reduction(order, [problem.points, *masses, *own], combine, method)
+    return build_reduction(call, [problem.points, *masses, *own], combine, method)
 
 
 def reduce_chunks(function: Any, arrays: Sequence[Any], combine: Any) -> Any:
-    """``combine`` of ``function`` of each chunk's rows (of all arrays: one row per sample, the same chunks)."""
+    """Combine the results of ``function`` for the rows of each chunk. The arrays have the same chunks of rows."""
     label = getattr(function, "func", function).__name__  # of a partial
     return compute(build_reduction(function, arrays, combine, label))
 
 
 def build_reduction(function: Any, arrays: Sequence[Any], combine: Any, label: str) -> Delayed:
-    """The graph of it: one task a chunk, which loads it too, and a tree."""
+    """The graph of `reduce_chunks`: one task for each chunk, which loads it too, and a tree of combinations."""
     name = f"afcm-{label}-{uuid.uuid4().hex}"
     indexed = [item for array in arrays for item in (array, "ij"[: array.ndim])]
     how = {"dtype": object, "meta": np.empty((0,) * arrays[0].ndim, dtype=object), "align_arrays": False}
-    order = delayed(function, pure=False, traverse=False, name=f"{name}-order")
-    (parts,) = dask.optimize(da.blockwise(run_on_chunk, indexed[1], *indexed, name=name, order=order, **how))
+    shared = delayed(function, pure=False, traverse=False, name=f"{name}-order")
+    (parts,) = dask.optimize(da.blockwise(run_on_chunk, indexed[1], *indexed, name=name, function=shared, **how))
     layer, keys = f"{name}-sum", list(flatten(parts.__dask_keys__()))
     graph = dict(tree_tasks(keys, partial(combine_present, combine=combine), layer))
     return Delayed(list(graph)[-1], HighLevelGraph.from_collections(layer, graph, [parts]), layer=layer)
 
 
-def run_on_chunk(*rows: Any, order: Any) -> Any:
-    """A chunk's part, in double precision; None for a chunk without rows."""
+def run_on_chunk(*rows: Any, function: Any) -> Any:
+    """The function's result in double precision; None for a chunk without rows."""
     if not rows[0].shape[0]:
         return None
     with without_threads():  # Dask gives each task its core
-        return to_float64(order(*rows))
+        return to_float64(function(*rows))
 
 
 def to_float64(value: Any) -> Any:
-    """Numbers in double precision, so that a sum over many chunks keeps its digits."""
+    """Convert to double precision, so that a sum over many chunks keeps its digits."""
     if isinstance(value, tuple):
         parts = [to_float64(part) for part in value]
         return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
@@ -109,24 +107,19 @@ def tree_tasks(keys: list[Any], combine: Any, name: str) -> Iterator[tuple[Any, 
 
 
 def combine_present(parts: Sequence[Any], combine: Any) -> Any:
-    """``combine`` of the parts there are."""
-    there = [part for part in parts if part is not None]
-    return combine(there) if there else None
+    """Combine the parts that are not None (see `run_on_chunk`)."""
+    present = [part for part in parts if part is not None]
+    return combine(present) if present else None
 
 
 def map_method(problem: Any, method: str, arguments: tuple[Any, ...], n_columns: int) -> Any:
-    """What the method gives for each sample, n×columns with X's chunks, when it is asked for."""
-    model = problem.part(None, None)
-    return map_rows(partial(call_method, model=model, method=method, arguments=arguments), problem.points, (n_columns,))
-
-
-def call_method(points: Any, model: Any, method: str, arguments: tuple[Any, ...]) -> Any:
-    """The method for the samples of a chunk."""
-    return getattr(model.part(points, None), method)(*arguments)
+    """The rows that a method gives for the samples, as a lazy array with n_columns columns and the samples' chunks."""
+    call = MethodCall(problem.part(None, None), method, arguments, weighted=False)
+    return map_rows(call, problem.points, (n_columns,))
 
 
 def map_rows(function: Any, array: Any, widths: tuple[int, ...]) -> Any:
-    """``function`` of each chunk, when it is asked for; ``widths`` is the shape of a row's result."""
+    """A lazy array of the results of ``function`` for each chunk; ``widths`` is the shape of a row's result."""
     sample = function(np.ones((1, *array.shape[1:]), dtype=array.dtype))
     shape = {"chunks": (array.chunks[0], *((width,) for width in widths)), "drop_axis": None if widths else 1}
     safe = partial(apply_to_rows, function=function, empty=sample[:0])
@@ -134,6 +127,6 @@ def map_rows(function: Any, array: Any, widths: tuple[int, ...]) -> Any:
 
 
 def apply_to_rows(rows: Any, function: Any, empty: Any) -> Any:
-    """The function, which need not know what to do without rows."""
+    """``function(rows)``, or ``empty`` for a chunk without rows, which the function need not know."""
     with without_threads():
         return function(rows) if rows.shape[0] else empty

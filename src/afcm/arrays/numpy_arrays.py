@@ -1,4 +1,4 @@
-"""NumPy arrays and SciPy's sparse matrices."""
+"""The backend for NumPy arrays and SciPy's sparse matrices."""
 
 from __future__ import annotations
 
@@ -11,41 +11,37 @@ from scipy.sparse.csgraph import connected_components
 
 from afcm._typing import Floats, Integers
 
-# Rows worked on at a time where a tall block is changed in place: they stay in the cache and need no second block.
+# Rows that are changed in place together: they stay in the cache.
 ROWS = 4096
-# Rows looked at together by models without a graph: large enough for the matrix product, small enough for the cache.
+# Rows that models without a graph take together: enough for fast matrix products, few enough for the cache.
 BLOCK_ROWS = 8192
 # Edges whose cosines are worked out together: they stay in the cache.
 BLOCK_EDGES = 1 << 16
 
 
 def to_host(array: Any) -> Any:
-    """It is there already."""
     return array
 
 
 def from_host(array: Any, reference: Any) -> Any:  # noqa: ARG001
-    """It stays there."""
     return array
 
 
 def to_device_of(value: Any, reference: Any) -> Any:  # noqa: ARG001
-    """It stays there."""
     return value
 
 
 def take_rows(array: Any, numbers: Any) -> Any:
-    """Some rows."""
     return array[numbers]
 
 
 def split_rows(n_rows: int) -> Iterator[slice]:
-    """Consecutive rows, a cacheful at a time."""
+    """Slices of consecutive rows, each small enough for the cache."""
     return (slice(first, first + ROWS) for first in range(0, n_rows, ROWS))
 
 
 def allocate_basis(n_rows: int, n_columns: int, reference: Any) -> Any:  # noqa: ARG001
-    """Room for tall columns, each contiguous."""
+    """An empty array for tall vectors; each column is contiguous."""
     return np.empty((n_rows, n_columns), order="F")
 
 
@@ -55,22 +51,20 @@ def copy_rows(block: Any) -> Any:
 
 
 def make_contiguous(block: Any) -> Any:
-    """In row order."""
     return np.ascontiguousarray(block)
 
 
 def column_norms(block: Any) -> Floats:
-    """‖·‖ of each column, on the host."""
     return np.sqrt(np.einsum("ij,ij->j", block, block))
 
 
 def sum_squares(array: Any) -> float:
-    """The sum of squares in float64, without a second array."""
+    """The sum of all squares in float64, without a second array."""
     return float(np.einsum("ij,ij->", array, array, dtype=np.float64))
 
 
 def build_directed(weights: Floats, indices: Integers, n_nodes: int) -> Any:
-    """The sparse matrix with ``weights`` at each row's neighbours."""
+    """The sparse matrix with ``weights`` at the neighbors of each row."""
     n_rows, k = weights.shape
     offsets = np.arange(0, n_rows * k + 1, k)
     matrix = sp.csr_array((weights.ravel(), indices[:, :k].ravel(), offsets), shape=(n_rows, n_nodes))
@@ -102,7 +96,7 @@ def scale_rows_and_columns(weights: Any, scale: Floats) -> Any:
 
 
 def normalize_rows(weights: Any, masses: Floats | None) -> Any:
-    """``m_j w_ij`` with rows that sum to 1."""
+    """``m_j w_ij`` divided by the sums of the rows; ``masses`` of None are all 1."""
     shares = weights if masses is None else weights.multiply(masses[None, :]).tocsr()
     totals = np.asarray(shares.sum(axis=1)).ravel()
     return shares.multiply(1 / totals[:, None]).tocsr()
@@ -122,7 +116,7 @@ def build_from_upper_edges(edges: tuple[Any, Any, Any], n_nodes: int) -> Any:
 
 
 def find_components(affinity: Any, isolated: Any) -> tuple[int, Integers]:
-    """Number of connected components among nodes with neighbours, and each node's (−1: isolated)."""
+    """Number of connected components among nodes that are not isolated, and each node's component (isolated: −1)."""
     _, labels = connected_components(affinity, directed=False)
     labels = labels.astype(np.intp)
     labels[isolated] = -1

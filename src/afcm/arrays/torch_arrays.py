@@ -1,4 +1,4 @@
-"""PyTorch tensors, on any device; a sparse matrix of them."""
+"""The backend for PyTorch tensors on any device, with a sparse matrix of tensors."""
 
 # mypy: disable-error-code="import-not-found"
 
@@ -14,29 +14,25 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
-# As in `afcm.arrays.numpy_arrays`, for a device whose memory is wide and whose launches are dear.
+# As in `afcm.arrays.numpy_arrays`; larger, because every step on a device costs a launch.
 BLOCK_ROWS = 1 << 18
 BLOCK_EDGES = 1 << 22
-# The fused search wants groups enough to choose from.
-FUSED_ROWS, FUSED_NEIGHBORS = 4096, 100
 
 
 def to_host(array: Any) -> Any:
-    """As NumPy array or SciPy matrix."""
     if isinstance(array, SparseTensor):
         return array.scipy_matrix
     return array.detach().cpu().numpy() if isinstance(array, torch.Tensor) else array
 
 
 def from_host(array: Any, reference: Any) -> Any:
-    """A NumPy array as a tensor where ``reference`` is."""
     if array is None or isinstance(array, torch.Tensor):
         return array
     return torch.as_tensor(np.ascontiguousarray(array), device=reference.device)
 
 
 def to_device_of(value: Any, reference: Any) -> Any:
-    """Arrays, tensors and sparse matrices go where ``reference`` is (to the host if it is no tensor); others stay."""
+    """Move an array, tensor or sparse matrix to the device of ``reference``, to the host if that is no tensor."""
     if not isinstance(reference, torch.Tensor):
         return to_host(value)
     if isinstance(value, torch.Tensor):
@@ -47,17 +43,15 @@ def to_device_of(value: Any, reference: Any) -> Any:
 
 
 def take_rows(array: Any, numbers: Any) -> Any:
-    """Some rows; numbers from the host."""
     return array if isinstance(numbers, slice) else array[from_host(numbers, array)]
 
 
 def split_rows(n_rows: int) -> Iterator[slice]:
-    """All rows at once: memory is wide here, and every step is a launch."""
+    """All rows at once, because every step on a device costs a launch."""
     return iter((slice(0, n_rows),))
 
 
 def allocate_basis(n_rows: int, n_columns: int, reference: Any) -> Any:
-    """Room for tall columns."""
     return torch.empty((n_rows, n_columns), dtype=torch.float64, device=reference.device)
 
 
@@ -67,23 +61,21 @@ def copy_rows(block: Any) -> Any:
 
 
 def make_contiguous(block: Any) -> Any:
-    """In row order."""
     return block.contiguous()
 
 
 def column_norms(block: Any) -> Any:
-    """‖·‖ of each column, on the host."""
     return to_host(torch.linalg.vector_norm(block, dim=0))
 
 
 def sum_squares(array: Any) -> float:
-    """The sum of squares in float64."""
+    """The sum of all squares in float64."""
     return float(torch.linalg.vector_norm(array, dtype=torch.float64)) ** 2
 
 
 @dataclass(frozen=True)
 class SparseTensor:
-    """A CSR matrix of tensors: products, and what else a graph asks for."""
+    """A CSR matrix of tensors, with the operations that a graph needs."""
 
     data: Any
     indices: Any
@@ -94,7 +86,6 @@ class SparseTensor:
 
     @classmethod
     def from_scipy(cls, matrix: Any, device: Any) -> SparseTensor:
-        """A SciPy matrix on a device."""
         csr = sp.csr_array(matrix)
         indices, offsets = csr.indices.astype(np.int64), csr.indptr.astype(np.int64)
         data, indices, offsets = (torch.as_tensor(part, device=device) for part in (csr.data, indices, offsets))
@@ -102,7 +93,7 @@ class SparseTensor:
 
     @classmethod
     def from_edges(cls, rows: Any, columns: Any, data: Any, shape: tuple[int, int]) -> SparseTensor:
-        """Entries in any order; those at the same place are added."""
+        """From entries in any order; entries at the same place are added."""
         keys, place = torch.unique(rows * shape[1] + columns, return_inverse=True)
         total = torch.zeros(keys.shape[0], dtype=data.dtype, device=data.device).index_add_(0, place, data)
         offsets = torch.searchsorted(keys // shape[1], torch.arange(shape[0] + 1, device=data.device))
@@ -110,12 +101,10 @@ class SparseTensor:
 
     @property
     def nnz(self) -> int:
-        """Stored entries."""
         return int(self.data.shape[0])
 
     @property
     def device(self) -> Any:
-        """Where it is."""
         return self.data.device
 
     @cached_property
@@ -133,7 +122,6 @@ class SparseTensor:
 
     @cached_property
     def scipy_matrix(self) -> Any:
-        """As a SciPy matrix."""
         parts = (to_host(self.data), to_host(self.indices), to_host(self.indptr))
         return sp.csr_array(parts, shape=self.shape)
 
@@ -146,12 +134,12 @@ class SparseTensor:
         return self.scipy_matrix.toarray()
 
     def with_data(self, data: Any) -> SparseTensor:
-        """Other entries at the same places."""
+        """The matrix with other entries at the same places."""
         return SparseTensor(data, self.indices, self.indptr, self.shape)
 
 
 def build_directed(weights: Any, indices: Any, n_nodes: int) -> SparseTensor:
-    """The sparse matrix with ``weights`` at each row's neighbours."""
+    """The sparse matrix with ``weights`` at the neighbors of each row."""
     n_rows, k = weights.shape
     numbers = torch.arange(n_rows, device=weights.device).repeat_interleave(k)
     stored = weights.ravel() != 0
@@ -182,7 +170,7 @@ def scale_rows_and_columns(weights: SparseTensor, scale: Any) -> SparseTensor:
 
 
 def normalize_rows(weights: SparseTensor, masses: Any) -> SparseTensor:
-    """``m_j w_ij`` with rows that sum to 1."""
+    """``m_j w_ij`` divided by the sums of the rows; ``masses`` of None are all 1."""
     data = weights.data if masses is None else weights.data * masses[weights.indices]
     totals = torch.zeros(weights.shape[0], dtype=data.dtype, device=data.device).index_add_(0, weights.rows, data)
     return weights.with_data(data / totals[weights.rows])
@@ -202,9 +190,9 @@ def build_from_upper_edges(edges: tuple[Any, Any, Any], n_nodes: int) -> SparseT
 
 
 def find_components(affinity: SparseTensor, isolated: Any) -> tuple[int, Any]:
-    """Number of connected components among nodes with neighbours, and each node's (−1: isolated).
+    """Number of connected components among nodes that are not isolated, and each node's component (isolated: −1).
 
-    Every node points to the smallest node it has heard of, its own or its neighbours' pointer's pointer (FastSV).
+    FastSV: every node points to the smallest node among the pointers of its own pointer and of its neighbors' pointers.
     """
     parent = torch.arange(affinity.shape[0], device=affinity.device)
     while True:
@@ -222,7 +210,7 @@ def find_components(affinity: SparseTensor, isolated: Any) -> tuple[int, Any]:
 
 
 def may_have_equal_rows(points: Any) -> bool:
-    """Could two rows be equal? (Equal rows have equal keys; different ones hardly ever.)"""
+    """Could two rows be equal? Equal rows have equal 64-bit keys, and different rows hardly ever."""
     bits = (points + 0.0).contiguous().view(torch.int32 if points.dtype == torch.float32 else torch.int64)
     factors = np.random.default_rng(0).integers(1, 2**62, size=points.shape[1]) * 2 + 1
     keys = torch.zeros(points.shape[0], dtype=torch.int64, device=points.device)
