@@ -126,7 +126,7 @@ def test_float32_and_frames(blobs):
 def test_a_stream_is_additive(blobs):
     problem = PlainProblem(blobs[:100])
     state = problem.from_centers(blobs[:3])
-    stream = Stream.of(state, blobs[0])
+    stream = Stream.from_batch(state, blobs[0])
     assert stream.totals.sum() == pytest.approx(1)
     assert stream.mass == 100
 

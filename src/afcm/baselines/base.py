@@ -25,6 +25,7 @@ class Baseline(SoftClusterer):
     random_state: Any
     callback: Callable[[Any], object] | None
     _stop = staticmethod(either_still)
+    _dtypes: ClassVar[tuple[str, ...]] = ("float64",)
     _parameter_rules: ClassVar[Rules] = {**ITERATIVE, "n_init": integer()}
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -90,7 +91,3 @@ class Baseline(SoftClusterer):
 
     def _validate_new_table(self, X: Any, **options: Any) -> Any:
         return super()._validate_new_table(X, dtype=np.float64, **options)  # as in the fit
-
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.n_clusters)

@@ -532,15 +532,10 @@ class AFCM(SoftClusterer):
             raise ValueError(f"X holds a negative similarity ({X.min():.6g}); use numbers of at least 0")
         return X
 
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.cluster_centers_.shape[0])
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self.graph == "neighbors"
         tags.input_tags.pairwise = self.affinity == "precomputed"
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
 

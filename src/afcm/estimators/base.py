@@ -23,13 +23,24 @@ class SoftClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
     """Labels from memberships, membership diagnostics, and the attributes of a finished run."""
 
     memberships_: Any
+    cluster_centers_: Any
     n_clusters: Any
     max_iter: int
 
     _parameter_rules: ClassVar[Rules]
+    _dtypes: ClassVar[tuple[str, ...]] = ("float64", "float32")
 
     def _check_parameters(self) -> None:
         check_parameters(self, self._parameter_rules)
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.cluster_centers_.shape[0])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = list(self._dtypes)
+        return tags
 
     def predict(self, X: Any) -> Any:
         """Index of the cluster with the largest membership, for each row of X."""

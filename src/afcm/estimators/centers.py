@@ -41,6 +41,12 @@ class CenterClusterer(StreamingClusterer):
 
     cluster_centers_: Any
     gamma_: float
+    init: Any
+    n_init: int | str
+    tol: float
+    random_state: Any
+    device: Any
+    warm_start: bool
     stop: str = "either"
 
     _parameter_rules: ClassVar[Rules] = {
@@ -50,29 +56,6 @@ class CenterClusterer(StreamingClusterer):
         "stop": choice(*STOP_RULES),
         "warm_start": flag(),
     }
-
-    def __init__(
-        self,
-        n_clusters: int,
-        *,
-        init: Any,
-        n_init: int | str,
-        max_iter: int,
-        tol: float,
-        random_state: Any,
-        callback: Callable[[Any], object] | None,
-        device: Any = None,
-        warm_start: bool = False,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.callback = callback
-        self.device = device
-        self.warm_start = warm_start
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn centres and memberships.
@@ -198,12 +181,3 @@ class CenterClusterer(StreamingClusterer):
         points = self._validate_new(X)
         distances = partial(fuzzy_c_means.distances, centers=self._centers_for(points))
         return arrays.to_device_of(arrays.map_rows(distances, points, self._n_features_out), X)
-
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.cluster_centers_.shape[0])
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags

@@ -119,17 +119,15 @@ class FCM(FixedFuzziness):
         device: Any = None,
         warm_start: bool = False,
     ) -> None:
-        super().__init__(
-            n_clusters,
-            init=init,
-            n_init=n_init,
-            max_iter=max_iter,
-            tol=tol,
-            random_state=random_state,
-            callback=callback,
-            device=device,
-            warm_start=warm_start,
-        )
+        self.n_clusters = n_clusters
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.callback = callback
+        self.device = device
+        self.warm_start = warm_start
         self.m = m
         self.stop = stop
 
@@ -259,17 +257,15 @@ class EntropyFCM(FixedFuzziness):
         device: Any = None,
         warm_start: bool = False,
     ) -> None:
-        super().__init__(
-            n_clusters,
-            init=init,
-            n_init=n_init,
-            max_iter=max_iter,
-            tol=tol,
-            random_state=random_state,
-            callback=callback,
-            device=device,
-            warm_start=warm_start,
-        )
+        self.n_clusters = n_clusters
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.callback = callback
+        self.device = device
+        self.warm_start = warm_start
         self.gamma = gamma
         self.stop = stop
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any, ClassVar, Self
@@ -18,6 +17,7 @@ from afcm.equations.scatters import STRUCTURES, SingularScatterError
 from afcm.estimators import mixture_starts, validation
 from afcm.estimators.base import SoftClusterer
 from afcm.estimators.inputs import check_memory, validate_table
+from afcm.estimators.likelihood import LikelihoodScores
 from afcm.estimators.parameters import ITERATIVE, Rules, choice, choice_or_array, flag, integer, real
 from afcm.exceptions import AFCMWarning
 from afcm.fitting.loop import best_run, share_still
@@ -36,7 +36,7 @@ def check_shape(name: str, value: Any) -> None:
         raise ValueError(f"{name}={value!r} must lie between {lower} and {upper}; use 'learn' to estimate it")
 
 
-class GeneralizedGaussianMixture(SoftClusterer):
+class GeneralizedGaussianMixture(LikelihoodScores, SoftClusterer):
     """Mixture of multivariate generalised Gaussians (the paper's proposition 1).
 
     Component j has the density ``C |Σ_j|^{-1/2} exp(−m y^β)`` with ``y = (x − v_j)ᵀ Σ_j⁻¹ (x − v_j)``. The shape β says
@@ -177,11 +177,11 @@ class GeneralizedGaussianMixture(SoftClusterer):
         origin, problem = self._problem(X, samples)
         journal = open_journal(self, X, weights)
         random = journal.restore_random(check_random_state(self.random_state))
-        given = partial(mixture_starts.given, self.init, self.n_clusters, X, weights, samples)
+        given = partial(mixture_starts.read_given, self.init, self.n_clusters, X, weights, samples)
         try:
             best, interrupt = best_run(
                 problem,
-                mixture_starts.starters(self, problem, origin, given, random),
+                mixture_starts.make_starters(self, problem, origin, given, random),
                 key=lambda result: result.state.objective,
                 max_iter=self.max_iter,
                 tol=self.tol,
@@ -271,23 +271,8 @@ class GeneralizedGaussianMixture(SoftClusterer):
         return np.sqrt(distances).astype(X.dtype, copy=False)
 
     def score_samples(self, X: Any) -> Any:
-        """Log-density of each sample."""
+        """Log-density of each sample under the mixture."""
         return generalized_gaussian.log_likelihoods(self._log_joint(self._validate_new_table(X)))
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """Mean log-density: higher is better."""
-        return float(np.mean(self.score_samples(X)))
-
-    def bic(self, X: Any) -> float:
-        """Bayesian information criterion: lower is better."""
-        return self._penalised(X, math.log(len(X)))
-
-    def aic(self, X: Any) -> float:
-        """Akaike information criterion: lower is better."""
-        return self._penalised(X, 2.0)
-
-    def _penalised(self, X: Any, price: float) -> float:
-        return float(-2 * self.score_samples(X).sum() + price * self._n_parameters())
 
     def _n_parameters(self) -> int:
         n_clusters, dimension = self.cluster_centers_.shape
@@ -303,12 +288,3 @@ class GeneralizedGaussianMixture(SoftClusterer):
         counts = random.multinomial(n, self.weights_ / self.weights_.sum())
         drawn = mixture.draw_samples(self._parameters(), STRUCTURES[self.covariance_type], counts, random)
         return drawn, np.repeat(np.arange(counts.size), counts)
-
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.cluster_centers_.shape[0])
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags

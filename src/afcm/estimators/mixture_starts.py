@@ -1,4 +1,4 @@
-"""Where the sweeps of a mixture begin: memberships of the different samples, one set for each run."""
+"""Starts of a mixture: memberships of the different samples, one set for each run."""
 
 from __future__ import annotations
 
@@ -16,44 +16,44 @@ from afcm.graph.duplicates import DistinctRows
 from afcm.models.mixture import MixtureProblem, MixtureState, Parameters
 
 
-def starters(
+def make_starters(
     model: Any, problem: MixtureProblem, origin: Any, given: Callable[[], Any], random: np.random.RandomState
 ) -> list[Callable[[], MixtureState]]:
-    """What makes the states that the runs of a model start from, one at a time; ``given`` are its own memberships."""
+    """Functions that make the states from which the runs start; ``given()`` are memberships of the user's own."""
     shape = 1.0 if problem.learn_shape else float(model.shape)
     if model.warm_start and hasattr(model, "scatters_"):
-        return [lambda: problem.at(fitted(model, problem, origin))]
+        return [lambda: problem.at(continue_from(model, problem, origin))]
     if not isinstance(model.init, str):
         return [lambda: problem.from_memberships(given(), shape)]
-    draw = partial(drawn, problem, model.n_clusters, model.init, random)
-    return [lambda: problem.from_memberships(draw(), shape)] * model.n_init
+    memberships = partial(draw, problem, model.n_clusters, model.init, random)
+    return [lambda: problem.from_memberships(memberships(), shape)] * model.n_init
 
 
-def drawn(problem: MixtureProblem, n_clusters: int, init: str, random: np.random.RandomState) -> Any:
+def draw(problem: MixtureProblem, n_clusters: int, init: str, random: np.random.RandomState) -> Any:
     """Random memberships, or hard ones by k-means or by the nearest of k-means++ centres."""
     points, masses = problem.points, problem.masses
     if init == "random":
         return starts.draw_memberships(points.shape[0], n_clusters, random)
     if init == "k-means":
         return starts.one_hot(starts.k_means(points, n_clusters, masses, random), n_clusters)
-    return assigned(points, starts.seed_centers(points, n_clusters, masses, random))
+    return assign_to_nearest(points, starts.seed_centers(points, n_clusters, masses, random))
 
 
-def given(init: Any, n_clusters: int, X: Any, weights: Any, samples: DistinctRows) -> Any:
+def read_given(init: Any, n_clusters: int, X: Any, weights: Any, samples: DistinctRows) -> Any:
     """Memberships from an array of memberships (of all samples) or of centres."""
     kind, array = validation.check_init_array(init, X.shape[0], n_clusters, X.shape[1])
     if kind == "memberships":
-        return merged(array, weights, samples)
-    return assigned(X[samples.rows].astype(np.float64), array)
+        return merge_memberships(array, weights, samples)
+    return assign_to_nearest(X[samples.rows].astype(np.float64), array)
 
 
-def assigned(points: Any, centers: Any) -> Any:
+def assign_to_nearest(points: Any, centers: Any) -> Any:
     """Hard memberships: the nearest centre."""
     labels = np.argmin(paper.squared_distances(points, centers), axis=1)
     return starts.one_hot(labels, centers.shape[0])
 
 
-def merged(memberships: Any, weights: Any, samples: DistinctRows) -> Any:
+def merge_memberships(memberships: Any, weights: Any, samples: DistinctRows) -> Any:
     """Memberships of the different samples: the mean over equal ones, by weight."""
     if samples.masses is None or isinstance(samples.inverse, slice):
         return memberships
@@ -63,7 +63,7 @@ def merged(memberships: Any, weights: Any, samples: DistinctRows) -> Any:
     return sums / samples.masses[:, None]
 
 
-def fitted(model: Any, problem: MixtureProblem, origin: Any) -> Parameters:
+def continue_from(model: Any, problem: MixtureProblem, origin: Any) -> Parameters:
     """The parameters of the fit before, about another origin and with a fixed shape as it is wanted now."""
     structure, centers = problem.structure, model.cluster_centers_
     one = np.shape(structure.geometry.moment(problem.points[:1], np.ones(1)))

@@ -51,7 +51,6 @@ def choice_or_array(*words: str) -> Rule:
 
 
 def flag() -> Rule:
-    """True or False."""
     return check_flag
 
 

@@ -14,10 +14,11 @@ from afcm import arrays
 from afcm.equations import paper
 from afcm.estimators import validation
 from afcm.estimators.centers import CenterClusterer
+from afcm.estimators.likelihood import LikelihoodScores
 from afcm.models.plain import PlainProblem
 
 
-class PlainAFCM(CenterClusterer):
+class PlainAFCM(LikelihoodScores, CenterClusterer):
     """Fuzzy c-means that learns its own fuzziness (the paper's Algorithm 2).
 
     Entropy-regularised fuzzy c-means whose precision γ is estimated with the centres. The same thing seen as a
@@ -91,17 +92,15 @@ class PlainAFCM(CenterClusterer):
         device: Any = None,
         warm_start: bool = False,
     ) -> None:
-        super().__init__(
-            n_clusters,
-            init=init,
-            n_init=n_init,
-            max_iter=max_iter,
-            tol=tol,
-            random_state=random_state,
-            callback=callback,
-            device=device,
-            warm_start=warm_start,
-        )
+        self.n_clusters = n_clusters
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.callback = callback
+        self.device = device
+        self.warm_start = warm_start
 
     def _problem(self, X: Any, masses: Any = None) -> PlainProblem:
         return PlainProblem(X, masses)
@@ -111,18 +110,6 @@ class PlainAFCM(CenterClusterer):
         points = self._validate_new(X)
         log_densities = partial(mixture_log_densities, centers=self._centers_for(points), precision=self.gamma_)
         return arrays.to_device_of(arrays.map_rows(log_densities, points), X)
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """Mean log-density: higher is better."""
-        return float(self.score_samples(X).mean())
-
-    def bic(self, X: Any) -> float:
-        """Bayesian information criterion: lower is better."""
-        return -2 * self.score(X) * len(X) + self._n_parameters() * math.log(len(X))
-
-    def aic(self, X: Any) -> float:
-        """Akaike information criterion: lower is better."""
-        return -2 * self.score(X) * len(X) + 2 * self._n_parameters()
 
     def _n_parameters(self) -> int:
         return math.prod(self.cluster_centers_.shape) + 1

@@ -16,13 +16,13 @@ from afcm.models.centers import CenterProblem, CenterState
 # The t-th batch counts t^−FADING: batches are forgotten slowly enough to average out their noise, and fast enough for
 # those to go that were seen with poor centres (online EM converges for anything above 1/2 and up to 1).
 FADING = 0.6
-# What `partial_fit` leaves behind and a new `fit` takes away.
+# Attributes that `partial_fit` sets and a new `fit` deletes.
 STREAM_ATTRIBUTES = ("_stream", "n_batches_", "mass_seen_")
 
 
 @dataclass(frozen=True)
 class Stream:
-    """What is known of all batches: statistics about one point, for a mass of 1 (on the host, float64)."""
+    """Statistics of all batches so far, about one point and for a mass of 1 (on the host, float64)."""
 
     reference: Any  # d
     totals: Any  # c
@@ -33,12 +33,10 @@ class Stream:
 
     @property
     def statistics(self) -> paper.Statistics:
-        """As a sweep knows them; J plays no part."""
         return paper.Statistics(self.totals, self.moments, self.scatter, 0.0)
 
     @classmethod
-    def of(cls, state: CenterState, reference: Any) -> Stream:
-        """One batch."""
+    def from_batch(cls, state: CenterState, reference: Any) -> Stream:
         parts = (np.asarray(arrays.to_host(part), dtype=np.float64) for part in state.statistics)
         centers = np.asarray(arrays.to_host(state.centers), dtype=np.float64)
         mass = state.problem.mass
@@ -47,14 +45,13 @@ class Stream:
         return cls(reference, totals, moments, float(scatter), 1, mass)
 
     def with_batch(self, state: CenterState) -> Stream:
-        """With one more batch."""
-        batch, weight = Stream.of(state, self.reference), (self.n_batches + 1) ** -FADING
+        batch, weight = Stream.from_batch(state, self.reference), (self.n_batches + 1) ** -FADING
         blend = ((1 - weight) * a + weight * b for a, b in zip(self.statistics, batch.statistics, strict=True))
         totals, moments, scatter, _ = blend
         return Stream(self.reference, totals, moments, scatter, self.n_batches + 1, self.mass + batch.mass)
 
-    def following(self, problem: CenterProblem) -> tuple[Any, Any]:
-        """The best centres (and γ) for what is known; an empty cluster goes to the reference."""
+    def update_centers(self, problem: CenterProblem) -> tuple[Any, Any]:
+        """The best centers (and γ) for these statistics; an empty cluster goes to the reference."""
         home = np.zeros_like(self.moments) + self.reference
         known = paper.scaled_statistics(self.statistics, problem.mass)
         one = paper.moved_scatter(known.scatter, known.moments.sum(axis=0)[None, :], known.totals.sum()[None])
@@ -89,16 +86,17 @@ class StreamingClusterer(SoftClusterer):
             self.fit(X, sample_weight=sample_weight)
             state = self._state_of(X, sample_weight)
             mean = np.asarray(arrays.to_host(state.problem.mean), dtype=np.float64)
-            return self._note(Stream.of(state, mean))
+            return self._note(Stream.from_batch(state, mean))
         batch = self._state_of(X, sample_weight)
         stream, problem = self._stream.with_batch(batch), batch.problem
-        centers, precision = stream.following(problem)
-        centers = np.where(stream.totals[:, None] > paper.MIN_MASS, centers, self._host_centers())
+        centers, precision = stream.update_centers(problem)
+        centers = np.where(
+            stream.totals[:, None] > paper.MIN_MASS,
+            centers,
+            np.asarray(arrays.to_host(self.cluster_centers_), dtype=np.float64),
+        )
         self._store_batch(problem.at(cast(centers, problem.points), precision), X)
         return self._note(stream)
-
-    def _host_centers(self) -> Any:
-        return np.asarray(arrays.to_host(self.cluster_centers_), dtype=np.float64)
 
     def _store_batch(self, state: CenterState, X: Any) -> None:
         self.cluster_centers_ = arrays.to_device_of(state.centers, X)

@@ -1,4 +1,4 @@
-"""Checks at the door: each error names the parameter, its value and the way out."""
+"""Checks of parameters and arrays: each error names the parameter, its value and the way out."""
 
 from __future__ import annotations
 
@@ -17,14 +17,13 @@ from afcm.equations import paper
 
 # Rows of given memberships may miss 1 by this much (they are divided by their sum).
 ROW_SUM_TOL = 1e-3
-# The largest weight lies between these: below, clusters count as empty (`updates.MIN_MASS`); above, sums overflow.
+# The largest weight lies between these: below, clusters count as empty (`paper.MIN_MASS`); above, sums overflow.
 LEAST_WEIGHT, MOST_WEIGHT = 1e-8, 1e30
 # Relative asymmetry of a precomputed affinity that counts as rounding.
 ASYMMETRY_TOL = 1e-8
 
 
 def check_integer(name: str, value: object, *, least: int = 1) -> int:
-    """An integer of at least ``least``."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise ValueError(f"{name}={value!r} must be an integer; use an int of at least {least}")
     if value < least:
@@ -33,7 +32,6 @@ def check_integer(name: str, value: object, *, least: int = 1) -> int:
 
 
 def check_real(name: str, value: object, *, positive: bool = False) -> float:
-    """A finite number, not negative (or positive)."""
     bound = "positive" if positive else "at least 0"
     if isinstance(value, bool) or not isinstance(value, numbers.Real) or not math.isfinite(value):
         raise ValueError(f"{name}={value!r} must be a finite number, {bound}")
@@ -43,21 +41,19 @@ def check_real(name: str, value: object, *, positive: bool = False) -> float:
 
 
 def check_choice(name: str, value: object, choices: Collection[str]) -> str:
-    """One of a few words."""
     if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{name}={value!r} is not known; use one of {sorted(choices)}")
     return value
 
 
 def check_flag(name: str, value: object) -> bool:
-    """True or False."""
     if not isinstance(value, (bool, np.bool_)):
         raise ValueError(f"{name}={value!r} must be True or False")
     return bool(value)
 
 
 def check_warm_start(fitted: tuple[int, ...], wanted: tuple[int, ...]) -> None:
-    """What was fitted (clusters, and what each is made of) is what a fit can start from."""
+    """The shape of the fit before must be the one that this fit needs."""
     if tuple(fitted) != tuple(wanted):
         raise ValueError(
             f"warm_start=True, but the fit before has shape {tuple(fitted)} where this one needs {tuple(wanted)} "
@@ -79,7 +75,6 @@ def check_enough_samples(n_clusters: int, n_samples: int, n_distinct: int) -> No
 
 
 def check_sample_weight(sample_weight: Any, n_samples: int) -> Floats | None:
-    """Finite, non-negative weights with a positive sum, or None."""
     if sample_weight is None:
         return None
     try:
@@ -142,7 +137,6 @@ def check_init_array(init: Any, n_samples: int, n_clusters: int, n_features: int
 
 
 def number_array(name: str, value: Any) -> Any:
-    """A parameter that is an array of real numbers."""
     try:
         array = np.asarray(value)
         array = array.astype(np.float64) if array.dtype == object else array
@@ -155,7 +149,6 @@ def number_array(name: str, value: Any) -> Any:
 
 
 def refuse_init(shape: tuple[int, ...], n_samples: int, n_clusters: int, n_features: int) -> NoReturn:
-    """An init that is neither memberships nor centres."""
     raise ValueError(
         f"init has shape {shape}; give memberships of shape ({n_samples}, {n_clusters}) or centres of shape "
         f"({n_clusters}, {n_features})"
@@ -247,5 +240,4 @@ def check_span(X: Any, ranges: Any) -> None:
 
 
 def largest_number(X: Any) -> float:
-    """The largest number of X's own dtype."""
     return float((array_namespace(X).finfo if is_tensor(X) else np.finfo)(X.dtype).max)
