@@ -49,13 +49,7 @@ class NothingToDraw(ValueError):
 
 
 def draw_convergence(rows: Iterable[Row]) -> Figure:
-    """Draw J and ACC over the sweeps, one panel per data set, and a dotted line at the sweep in which γ meets its cap.
-
-    Parameters
-    ----------
-    rows : iterable of Row
-        Rows of the experiment ``"convergence"`` with ``objective`` and ``acc`` in their details; others are ignored.
-    """
+    """Draw J and ACC over the sweeps of the convergence experiment, one panel per data set; a line marks γ's cap."""
     runs = choose_traces(rows)
     if not runs:
         raise NothingToDraw("rows hold no run of the experiment 'convergence' with an objective; run it first")
@@ -91,13 +85,7 @@ def draw_toys() -> Figure:
 
 
 def draw_accuracies(rows: Iterable[Row]) -> Figure:
-    """Draw ACC per data set as dots: AFCM as printed, in the paper's configuration, ours, and as it comes.
-
-    Parameters
-    ----------
-    rows : iterable of Row
-        Of the experiments ``"table1"`` and ``"ours"``; methods other than AFCM's are ignored.
-    """
+    """Draw ACC per data set as dots: AFCM as printed, in the paper's configuration, ours, and as it comes."""
     cells = summarize(row for row in rows if (row.experiment, row.method) in SERIES)
     scores = {(c.dataset, (c.experiment, c.method)): score for c in cells if (score := c.score("ACC"))}
     datasets = sort_names((dataset for dataset, _ in scores), DATASETS)
@@ -175,8 +163,7 @@ def _mark_cap(axes: Axes, sweep: int, last: int, accuracy: Sequence[float]) -> N
 def _scatter(axes: Axes, points: Any, memberships: Any, title: str) -> None:
     axes.scatter(points[:, 0], points[:, 1], c=blend_colors(memberships), s=7, linewidths=0)
     axes.set_title(title, fontsize=11)
-    axes.set_xticks([])
-    axes.set_yticks([])
+    axes.set(xticks=[], yticks=[])
     axes.set_aspect("equal", adjustable="datalim")
 
 

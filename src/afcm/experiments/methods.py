@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -128,16 +128,11 @@ def prepare_paper(bench: Workbench, n_neighbors: int) -> PreparedGraph:
     return bench.prepare(("paper", n_neighbors), model, MANY_FITS)
 
 
-def fit_spectral(bench: Workbench, params: Params, seed: int) -> Fit:
+def fit_spectral(bench: Workbench, params: Params, seed: int, **fixed: Any) -> Fit:
     """Fit SC on the paper's graph; with its defaults this is Ablation-1."""
     changes = {name: value for name, value in params.items() if name != "n_neighbors"}
-    model = SpectralBaseline(bench.n_clusters, random_state=seed, **changes)
+    model = SpectralBaseline(bench.n_clusters, random_state=seed, **changes, **fixed)
     return Fit(model.fit_prepared(prepare_paper(bench, params["n_neighbors"])))
-
-
-def fit_ablation_2(bench: Workbench, params: Params, seed: int) -> Fit:
-    """Fit PlainAFCM on the spectral embedding."""
-    return fit_spectral(bench, {**params, "assign": "plain"}, seed)
 
 
 def fit_afcm(bench: Workbench, params: Params, seed: int) -> Fit:
@@ -223,7 +218,7 @@ RUNNERS: dict[str, Runner] = {
     "AFCM": fit_afcm,
     "AFCM-flat": fit_flat,
     "Ablation-1": fit_spectral,
-    "Ablation-2": fit_ablation_2,
+    "Ablation-2": partial(fit_spectral, assign="plain"),  # PlainAFCM on the spectral embedding
     "PlainAFCM": fit_plain,
     "AFCM-ours": fit_ours,
     "SC-ours": fit_our_spectral,

@@ -52,18 +52,7 @@ class Erratum:
 
 @cache
 def printed_scores(table: Table) -> Mapping[tuple[str, str, str], Score]:
-    """Every number of a table.
-
-    Parameters
-    ----------
-    table : {"results", "ablation"}
-        The paper's Table 1 or Table 2.
-
-    Returns
-    -------
-    mapping
-        From data set, method and metric (``ACC``, ``NMI``, ``ARI``) to its `Score`.
-    """
+    """Every number of the paper's Table 1 (``"results"``) or 2 (``"ablation"``), by data set, method and metric."""
     lines = [line for line in _read_text(f"{table}.csv").splitlines() if not line.startswith("#")]
     scores = {
         (line["dataset"], line["method"], metric): Score(

@@ -207,10 +207,8 @@ def run_task(task: Task, bench: Workbench) -> Row:
         return make_row(task, status="failed", reason=name if said == name else f"{name}: {said}")
     names = sorted({warning.category.__name__ for warning in caught})
     details = describe_model(model) | details | ({"warnings": names} if names else {})  # a runner's own words count
-    functions = (clustering_accuracy, normalized_mutual_info, adjusted_rand)
-    metrics = {
-        name: 100 * float(function(bench.y, model.labels_)) for name, function in zip(METRICS, functions, strict=True)
-    }
+    found = (metric(bench.y, model.labels_) for metric in (clustering_accuracy, normalized_mutual_info, adjusted_rand))
+    metrics = {name: 100 * float(value) for name, value in zip(METRICS, found, strict=True)}
     return make_row(task, metrics=metrics, seconds=round(seconds, 4), details=details)
 
 

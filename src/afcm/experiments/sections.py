@@ -6,25 +6,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from statistics import fmean
 
-from afcm.experiments.markdown import (
-    MARKS,
-    NOTHING,
-    format_comparison,
-    format_params,
-    format_references,
-    format_score,
-    format_table,
-)
-from afcm.experiments.printed import (
-    PRINTED_AS,
-    Score,
-    Table,
-    dataset_errata,
-    printed_name,
-    printed_scores,
-    read_errata,
-    read_remarks,
-)
+from afcm.experiments import markdown, printed
+from afcm.experiments.markdown import NOTHING, format_table
+from afcm.experiments.printed import Score, Table, printed_name
 from afcm.experiments.record import METRICS
 from afcm.experiments.summary import DATASETS, METHODS, OUR_METHODS, Verdict, sort_names
 from afcm.experiments.tables import Comparison
@@ -51,8 +35,8 @@ def write_comparison(title: str, comparisons: Sequence[Comparison], source: Tabl
     line = f"AFCM's ACC is {describe_verdicts(verdicts)}." if verdicts else ""
     parts += ["### Marks", f"{line} {twice}".strip(), count_marks(comparisons)]
     parts += ["### Chosen grid points", *list_grid_points(comparisons)]
-    named = {name for c in comparisons for name in (*c.errata, *dataset_errata(source, c.cell.dataset))}
-    errata = [f"- **{erratum.id}** {erratum.note}" for erratum in read_errata() if erratum.id in named]
+    named = {name for c in comparisons for name in (*c.errata, *printed.dataset_errata(source, c.cell.dataset))}
+    errata = [f"- **{erratum.id}** {erratum.note}" for erratum in printed.read_errata() if erratum.id in named]
     parts += ["### Errata", "\n".join(errata) if errata else "None in these cells."]
     return "\n\n".join(part for part in parts if part)
 
@@ -68,7 +52,7 @@ def write_flat(comparisons: Sequence[Comparison], first: Sequence[Comparison]) -
         "weights are 1; k, λ, start and everything else are the paper's."
     )
     lines = [
-        [dataset, *(format_comparison(c) for c in comparisons if c.cell.dataset == dataset)]
+        [dataset, *(markdown.format_comparison(c) for c in comparisons if c.cell.dataset == dataset)]
         for dataset in _sort_datasets(comparisons)
     ]
     together = describe_verdicts(judge_afcm(first) | judge_afcm(comparisons))
@@ -83,14 +67,14 @@ def count_marks(comparisons: Sequence[Comparison]) -> str:
         chosen = [c for c in comparisons if method in (c.cell.method, "**all**")]
         counts = [Counter(c.verdict for c in chosen if metric in (c.metric, "all")) for metric in (*METRICS, "all")]
         lines.append([method, *(" / ".join(str(count[name]) for name in VERDICTS) for count in counts)])
-    return format_table([" / ".join(f"`{MARKS[name]}`" for name in VERDICTS), *METRICS, "all"], lines)
+    return format_table([" / ".join(f"`{markdown.MARKS[name]}`" for name in VERDICTS), *METRICS, "all"], lines)
 
 
 def list_grid_points(comparisons: Sequence[Comparison]) -> list[str]:
     """Tabulate what was chosen for each cell, and out of how many."""
     methods = _sort_methods(comparisons)
     chosen = {
-        (c.cell.dataset, c.cell.method): f"{format_params(c.cell.best.params)} (of {c.cell.n_tried})"
+        (c.cell.dataset, c.cell.method): f"{markdown.format_params(c.cell.best.params)} (of {c.cell.n_tried})"
         for c in comparisons
         if c.cell.best
     }
@@ -105,7 +89,7 @@ def list_grid_points(comparisons: Sequence[Comparison]) -> list[str]:
 def name_absent(comparisons: Sequence[Comparison], source: Table) -> str:
     """Say what the paper's table has and this run has not."""
     cells = {(printed_name(c.cell.dataset), c.cell.method) for c in comparisons}
-    wanted = {(dataset, method) for dataset, method, _ in printed_scores(source)}
+    wanted = {(dataset, method) for dataset, method, _ in printed.printed_scores(source)}
     datasets = sort_names({d for d, _ in wanted} - {d for d, _ in cells}, DATASETS)
     methods = sort_names({m for _, m in wanted} - {m for _, m in cells}, METHODS)
     named = [f"{kind} {', '.join(names)}" for kind, names in (("data sets", datasets), ("methods", methods)) if names]
@@ -135,7 +119,7 @@ def write_remarks(comparisons: Sequence[Comparison]) -> str:
         if c.verdict == "different":
             below[c.cell.dataset].append(c.metric)
     lines = [
-        f"- **{dataset}** ({', '.join(metrics)}): {read_remarks().get(dataset, 'no explanation is known.')}"
+        f"- **{dataset}** ({', '.join(metrics)}): {printed.read_remarks().get(dataset, 'no explanation is known.')}"
         for dataset, metrics in below.items()
     ]
     nothing = "AFCM is nowhere below the printed numbers." if judged else "Not in this run."
@@ -143,11 +127,11 @@ def write_remarks(comparisons: Sequence[Comparison]) -> str:
 
 
 def _write_block(comparisons: Sequence[Comparison], metric: str, source: Table) -> str:
-    found = {(c.cell.dataset, c.cell.method): format_comparison(c) for c in comparisons if c.metric == metric}
+    found = {(c.cell.dataset, c.cell.method): markdown.format_comparison(c) for c in comparisons if c.metric == metric}
     methods = _sort_methods(comparisons)
     lines = []
     for dataset in _sort_datasets(comparisons):
-        name = f"{dataset} {format_references(dataset_errata(source, dataset))}".strip()
+        name = f"{dataset} {markdown.format_references(printed.dataset_errata(source, dataset))}".strip()
         lines.append([name, *(found.get((dataset, method), NOTHING) for method in methods)])
     return format_table(["data", *methods], lines)
 
@@ -187,7 +171,10 @@ def _write_our_block(comparisons: Sequence[Comparison], metric: str) -> str:
 
 def _bold_highest(scores: list[Score | None]) -> list[str]:
     top = max((score.mean for score in scores if score), default=0.0) - SHOWN_EQUAL
-    return [f"**{format_score(score)}**" if score and score.mean > top else format_score(score) for score in scores]
+    return [
+        f"**{markdown.format_score(score)}**" if score and score.mean > top else markdown.format_score(score)
+        for score in scores
+    ]
 
 
 def _count_duels(comparisons: Sequence[Comparison]) -> str:
@@ -210,7 +197,7 @@ def _count_duels(comparisons: Sequence[Comparison]) -> str:
 
 def _drop_twins(datasets: Sequence[str]) -> list[str]:
     """Leave out data sets that are there under their printed name too."""
-    return [dataset for dataset in datasets if PRINTED_AS.get(dataset) not in datasets]
+    return [dataset for dataset in datasets if printed.PRINTED_AS.get(dataset) not in datasets]
 
 
 def _sort_methods(comparisons: Iterable[Comparison]) -> list[str]:

@@ -127,13 +127,7 @@ class Cell:
 
 
 def summarize(rows: Iterable[Row]) -> list[Cell]:
-    """Collect rows into cells, in the order in which a report shows them.
-
-    Parameters
-    ----------
-    rows : iterable of Row
-        In any order. Of rows with the same key one counts, an ok one if there is any.
-    """
+    """Collect rows into cells, in the order of the report; of rows with one key an ok one counts, if there is any."""
     groups: defaultdict[tuple[str, str, str], list[Row]] = defaultdict(list)
     seeds: defaultdict[str, set[int]] = defaultdict(set)
     for row in drop_repeats(rows):

@@ -97,20 +97,11 @@ def _compare(cells: Iterable[Cell], table: Table, printed_method: str | None = N
 
 def _comparison_line(comparison: Comparison) -> list[object]:
     cell, best = comparison.cell, comparison.cell.best
-    return [
-        cell.dataset,
-        cell.method,
-        comparison.metric,
-        *_format_pair(comparison.ours),
-        *_format_pair(comparison.printed),
-        comparison.verdict or "",
-        " ".join(comparison.errata),
-        "yes" if cell.oracle else "no",
-        cell.n_tried,
-        cell.n_seeds,
-        "yes" if best and best.complete else "no",
-        encode_params(best.params) if best else "",
-    ]
+    names = [cell.dataset, cell.method, comparison.metric]
+    scores = [*_format_pair(comparison.ours), *_format_pair(comparison.printed)]
+    judged = [comparison.verdict or "", " ".join(comparison.errata), "yes" if cell.oracle else "no"]
+    chosen = ["yes" if best and best.complete else "no", encode_params(best.params) if best else ""]
+    return [*names, *scores, *judged, cell.n_tried, cell.n_seeds, *chosen]
 
 
 def _point_line(cell: Cell, point: GridPoint) -> list[object]:

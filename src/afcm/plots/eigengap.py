@@ -73,7 +73,7 @@ class EigengapDisplay(Display):
         ax : matplotlib axes, optional
             Default: a new figure.
         n_values : int, optional
-            Eigenvalues to show. Default: 12, or twice the number of clusters if that is more.
+            Eigenvalues to show, at least 2. Default: 12, or twice the number of clusters if that is more.
 
         Returns
         -------
@@ -97,10 +97,7 @@ class EigengapDisplay(Display):
         Parameters
         ----------
         prepared : PreparedGraph
-        ax : matplotlib axes, optional
-            Default: a new figure.
-        n_values : int, optional
-            Eigenvalues to show, at least 2. Default: 12, or twice the number of clusters if that is more.
+        ax, n_values : as for `from_estimator`
         n_clusters : int, optional
             Marked by a line.
 

@@ -98,12 +98,9 @@ def label_corners(ax: Any, places: Any, counts: Any) -> None:
     """Write each cluster's number, and how many samples are nearest to it, outside its corner."""
     pattern = "cluster {}\n({})" if len(places) < 9 else "{} ({})"
     for cluster, ((x, y), count) in enumerate(zip(places, counts, strict=True)):
-        ax.annotate(
-            pattern.format(cluster, count_noun(int(count), "sample")),
-            (x, y),
-            xytext=(12 * x, 12 * y) if len(places) > 1 else (0, 12),
-            textcoords="offset points",
-            ha="center" if abs(x) < 0.3 else ("left" if x > 0 else "right"),
-            va="center" if abs(y) < 0.3 and len(places) > 1 else ("bottom" if y >= 0 else "top"),
-            fontsize="small",
-        )
+        text = pattern.format(cluster, count_noun(int(count), "sample"))
+        offset = (12 * x, 12 * y) if len(places) > 1 else (0, 12)
+        across = "center" if abs(x) < 0.3 else ("left" if x > 0 else "right")
+        upright = "center" if abs(y) < 0.3 and len(places) > 1 else ("bottom" if y >= 0 else "top")
+        style = {"textcoords": "offset points", "ha": across, "va": upright, "fontsize": "small"}
+        ax.annotate(text, (x, y), xytext=offset, **style)

@@ -14,6 +14,8 @@ from afcm._typing import Floats
 from afcm.estimators.validation import check_integer
 from afcm.plots.common import Display, resolve_model, set_title
 
+Names = Sequence[str] | None
+
 # Columns of X that are looked at together.
 BLOCK = 64
 # A table with more cells than this gets signs instead of numbers.
@@ -62,13 +64,7 @@ class ProfilesDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any = None,
-        *,
-        ax: Any = None,
-        feature_names: Sequence[str] | None = None,
-        max_features: int = 20,
+        cls, estimator: Any, X: Any = None, *, ax: Any = None, feature_names: Names = None, max_features: int = 20
     ) -> Self:
         """Draw the clusters of a fitted clusterer on any features of its samples.
 
@@ -101,13 +97,7 @@ class ProfilesDisplay(Display):
 
     @classmethod
     def from_memberships(
-        cls,
-        memberships: Any,
-        X: Any,
-        *,
-        ax: Any = None,
-        feature_names: Sequence[str] | None = None,
-        max_features: int = 20,
+        cls, memberships: Any, X: Any, *, ax: Any = None, feature_names: Names = None, max_features: int = 20
     ) -> Self:
         """Draw clusters that are given by memberships.
 
@@ -150,7 +140,7 @@ class ProfilesDisplay(Display):
         return ax
 
 
-def read_numbers(X: Any, feature_names: Sequence[str] | None) -> tuple[Any, list[str], list[str]]:
+def read_numbers(X: Any, feature_names: Names) -> tuple[Any, list[str], list[str]]:
     """Return the columns that hold numbers, their names, and the names of the others."""
     names: list[str] = []
     left_out: list[str] = []

@@ -70,13 +70,8 @@ def build_context(findings: Findings) -> dict[str, Any]:
     """Collect what the template writes."""
     colors = cluster_colors(findings.n_clusters)
     clusters = [
-        {
-            "number": j,
-            "color": colors[j],
-            "path": marker_path(j),
-            "size": f"{size:,}",
-            "share": words.format_percent(size, findings.n_samples),
-        }
+        {"number": j, "color": colors[j], "path": marker_path(j), "size": f"{size:,}"}
+        | {"share": words.format_percent(size, findings.n_samples)}
         for j, size in enumerate(findings.profile.sizes.tolist())
     ]
     return {
