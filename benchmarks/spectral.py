@@ -64,7 +64,7 @@ def compare_on_graph(X, y, c, solvers):
 def compare_neighbors(X):
     print(f"  {'neighbours alone:':<34}")
     ours = best_of(2, find_neighbors, X, K)
-    print_line("afcm.neighbors.search", ours, None, ours.seconds)
+    print_line("afcm.neighbors", ours, None, ours.seconds)
     print_line("scikit-learn", best_of(2, kneighbors_graph, X, K), None, ours.seconds)
 
 

@@ -10,7 +10,7 @@ from sklearn.datasets import make_blobs
 from afcm.graph.affinity import neighbor_graph, normalize_graph, symmetrize
 from afcm.linalg import eigensolver
 from afcm.linalg.operator import GraphPlusLowRank
-from afcm.neighbors.search import find_neighbors
+from afcm.neighbors import find_neighbors
 
 N = 600
 

@@ -98,7 +98,7 @@ def test_samples_that_met_too_few_are_searched_exactly(monkeypatch):
 
 def test_cells_are_a_partition_of_about_the_size_asked_for():
     points = touching(5000, 6)
-    cells = approximate.draw_cells(approximate.Frame.of(points), 100, np.random.default_rng(0))
+    cells = approximate.draw_cells(approximate.ScaledSamples.of(points), 100, np.random.default_rng(0))
     np.testing.assert_array_equal(np.sort(cells.order), np.arange(5000))
     assert cells.offsets[0] == 0
     assert cells.offsets[-1] == 5000

@@ -1,4 +1,4 @@
-"""The loops over samples of an anchor graph, compiled by Numba: nearest anchors, and Qᵀ M Q."""
+"""Loops over the samples of an anchor graph, compiled by Numba: nearest anchors, and Qᵀ M Q."""
 
 from __future__ import annotations
 
@@ -6,15 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from afcm.compiled.jit import compile_numba
+from afcm.compiled.jit import compile_fast
 
-# Costs are compared with the list's last in groups of so many (two SIMD registers).
+# Costs in a group, of which the smallest is compared first (two SIMD registers).
 GROUP = 16
-
-
-def compile_fast(function: Any) -> Any:
-    """Compiled with sums and minima in any order, which SIMD needs; there are no NaNs."""
-    return compile_numba(function, {"reassoc", "contract", "nsz", "nnan"})
 
 
 @compile_fast
@@ -45,7 +40,7 @@ def add_products(row: Any, columns: Any, costs: Any) -> None:
 
 @compile_fast
 def find_group_minima(costs: Any, minima: Any) -> None:
-    """The smallest of each group; group g holds g, g + G, g + 2G, …: anchors side by side are in different ones."""
+    """The smallest cost of each group. Group g of G holds g, g + G, g + 2G, …"""
     n_groups = minima.size
     minima[:] = costs[:n_groups]
     for first in range(n_groups, costs.size, n_groups):
@@ -56,9 +51,10 @@ def find_group_minima(costs: Any, minima: Any) -> None:
 
 @compile_fast
 def find_candidates(rows: Any, columns: Any, norms: Any, candidates: Any, last: Any) -> None:
-    """For each row (float32, about the anchors' mean) the anchors of the smallest ``‖a‖² − 2 a·x``, and the largest of
-    these. ``columns`` hold −2 a, as many as fill whole groups; what is beyond the last anchor has infinite norm. As
-    many groups as anchors are wanted have one below the last of their minima: what is above it is never looked at.
+    """The anchors with the smallest costs ``‖a‖² − 2 a·x`` of each row, and the largest of these costs.
+
+    Rows are float32 about the anchors' mean. ``columns`` hold −2 a and fill whole groups; padding has infinite norm.
+    If k anchors are wanted, k groups have minima up to the k-th smallest minimum: larger costs are skipped.
     """
     costs, minima = np.empty(norms.size, dtype=np.float32), np.empty(norms.size // GROUP, dtype=np.float32)
     kept, groups = np.empty(candidates.shape[1], dtype=np.float32), np.empty(candidates.shape[1], dtype=np.int32)
@@ -83,7 +79,7 @@ def find_candidates(rows: Any, columns: Any, norms: Any, candidates: Any, last: 
 
 @compile_fast
 def measure_candidates(points: Any, anchors: Any, candidates: Any, indices: Any, squared: Any) -> None:
-    """The nearest of each sample's candidates by distances in float64, ties by number."""
+    """The nearest of each sample's candidates by distances in float64, nearest first, ties by number."""
     for row in range(points.shape[0]):
         squared[row] = np.inf
         indices[row] = anchors.shape[0]
@@ -99,7 +95,7 @@ def measure_candidates(points: Any, anchors: Any, candidates: Any, indices: Any,
 
 @compile_fast
 def add_gram(offsets: Any, indices: Any, weights: Any, masses: Any, total: Any) -> None:
-    """``Qᵀ M Q`` of some rows of a CSR matrix, added to ``total``; ``masses`` may be empty: all 1."""
+    """Add ``Qᵀ M Q`` of some rows of a CSR matrix to ``total``; empty ``masses`` are all 1."""
     for row in range(offsets.size - 1):
         mass = masses[row] if masses.size else 1.0
         for first in range(offsets[row], offsets[row + 1]):
@@ -110,7 +106,7 @@ def add_gram(offsets: Any, indices: Any, weights: Any, masses: Any, total: Any) 
 
 
 def pad_to_groups(columns: Any, norms: Any) -> tuple[Any, Any]:
-    """Columns and norms filled up to whole groups; what is added is infinitely far."""
+    """Fill up columns and norms to whole groups with anchors that are infinitely far."""
     n_more = -norms.size % GROUP
     if not n_more:
         return columns, norms

@@ -1,15 +1,15 @@
-"""One look at all samples of a graph-free model on the CPU, compiled by Numba: `updates.expectation`, fused.
+"""One pass over all samples of a graph-free model, compiled by Numba: `afcm.equations.paper.expectation`, fused.
 
-A tile of samples is turned so that loops run along samples (SIMD), and its distances, memberships and statistics stay
-in the nearest cache: samples are read once, and the n×c matrix never reaches memory. Chunks of rows are summed in their
-order, so that the result does not depend on the number of threads.
+A tile of samples is transposed so that loops run along samples (SIMD), and its distances, memberships and statistics
+stay in the nearest cache: samples are read once, and the n×c matrix never reaches memory. Chunks of rows are summed in
+their order, so that the result does not depend on the number of threads.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,25 +19,20 @@ from afcm.compiled.jit import compile_numba
 from afcm.equations import fuzzy_c_means, paper
 from afcm.equations.paper import Statistics
 
-# Bytes of a tile's column (what is known of a tile fits the nearest caches), and rows that a thread does in one go.
+# Bytes of a column of a tile, so that all of a tile fits the nearest caches; rows that a thread takes at a time.
 TILE_BYTES, CHUNK_ROWS = 1024, 65_536
-# The memberships' change is watched on so many samples, spread evenly, and confirmed on all before a run ends.
+# The change of the memberships is watched on so many samples, spread evenly; a run ends only if it holds for all.
 WATCHED_ROWS = 8_192
-# More columns than this are left to matrix products; fewer elementary steps a look are done before Numba is loaded.
+# With more columns matrix products are faster; fewer elementary steps in a pass are done before Numba is loaded.
 MOST_COLUMNS, WORTH_COMPILING = 128, 30_000_000
 
-# Below these exponentials are 0.
+# Exponentials below these are 0.
 LEAST_64, LEAST_32 = -708.0, -87.0
 
 
-def compile_loose(loop: Any) -> Any:
-    """Compiled with sums in any order, which SIMD needs."""
-    return compile_numba(loop, {"reassoc", "contract", "nsz"})
-
-
-def compile_strict(loop: Any) -> Any:
-    """Compiled as it stands: rounding by adding a large constant must not be simplified away."""
-    return compile_numba(loop, {"contract"})
+# SIMD needs sums in any order; but where a number is rounded by adding a large constant, that must stay as written.
+compile_loose = partial(compile_numba, fastmath={"reassoc", "contract", "nsz"})
+compile_strict = partial(compile_numba, fastmath={"contract"})
 
 
 @compile_strict
@@ -68,7 +63,7 @@ def exponentiate_64(values: Any, bits: Any) -> None:
 
 @compile_strict
 def exponentiate_32(values: Any, bits: Any) -> None:
-    """The same in single precision."""
+    """`exponentiate_64` in single precision."""
     scales = bits.view(np.float32)
     least = np.float32(LEAST_32)
     for i in range(values.size):
@@ -90,7 +85,7 @@ def exponentiate_32(values: Any, bits: Any) -> None:
 
 @compile_loose
 def transpose_tile(points: Any, reference: Any, columns: Any) -> None:
-    """A tile of samples about the reference, each column contiguous."""
+    """Write a tile of samples about the reference, each column contiguous."""
     for i in range(points.shape[0]):
         for k in range(points.shape[1]):
             columns[k, i] = points[i, k] - reference[k]
@@ -98,7 +93,7 @@ def transpose_tile(points: Any, reference: Any, columns: Any) -> None:
 
 @compile_loose
 def measure_distances(columns: Any, target: Any, costs: Any) -> None:
-    """Squared distances of a tile to one centre (from differences: no digits cancel)."""
+    """Squared distances of a tile to one center (from differences: no digits cancel)."""
     n_columns, size = target.size, costs.size
     costs[:] = 0
     whole = n_columns - n_columns % 4
@@ -140,7 +135,7 @@ def add_moments(columns: Any, shares: Any, moments: Any) -> None:
 
 @compile_loose
 def soften_tile(costs: Any, precision: Any, lowest: Any, degrees: Any, spread: Any, bits: Any) -> None:  # noqa: PLR0917
-    """op3 for a tile: memberships, and the sums they were divided by."""
+    """Memberships of a tile (the softmax of `paper.memberships`), and the sums they were divided by."""
     spread[:] = 0
     for j in range(costs.shape[0]):
         row = degrees[j]
@@ -159,7 +154,7 @@ def soften_tile(costs: Any, precision: Any, lowest: Any, degrees: Any, spread: A
 
 @compile_loose
 def sharpen_tile(costs: Any, lowest: Any, degrees: Any, spread: Any) -> None:
-    """FCM's memberships with m = 2 for a tile; centres at distance 0 share a sample equally."""
+    """FCM's memberships of a tile with m = 2; centers at distance 0 share a sample equally."""
     spread[:] = 0
     for j in range(costs.shape[0]):
         for i in range(lowest.size):
@@ -173,7 +168,7 @@ def sharpen_tile(costs: Any, lowest: Any, degrees: Any, spread: Any) -> None:
 
 @compile_strict
 def sum_logs(values: Any) -> float:
-    """``Σ log`` of numbers from 1 to a few thousand: logarithms of products."""
+    """``Σ log`` of numbers from 1 to a few thousand, from logarithms of their products."""
     total, product = 0.0, 1.0
     for i in range(values.size):
         product *= values[i]
@@ -216,7 +211,7 @@ def scan_samples(  # noqa: PLR0917
 
 @compile_loose
 def weigh_memberships(degrees: Any, costs: Any, masses: Any, fuzzy: bool, total: Any) -> float:
-    """Memberships of a cluster become shares (u or u², times the mass) in place; adds them up, returns the scatter."""
+    """Turn memberships of a cluster into shares (u or u², times the mass) in place; add them up, return the scatter."""
     count = degrees.dtype.type(0)  # in the samples' own precision
     scatter = count
     if fuzzy:
@@ -247,31 +242,32 @@ def sum_energy(lowest: Any, spread: Any, precision: Any, masses: Any) -> float:
 
 @dataclass(frozen=True)
 class NumbaPass:
-    """Statistics at centres (and γ), and how far memberships moved; ``fuzzy``: FCM with m = 2."""
+    """Passes over these samples: statistics at given centers (and γ), and the change of memberships.
+
+    ``fuzzy``: the memberships are those of FCM with m = 2.
+    """
 
     points: Any
     masses: Any
     fuzzy: bool = False
-    _last: list[Any] = field(default_factory=list, init=False, repr=False, compare=False)  # centres, their memberships
+    _last: list[Any] = field(default_factory=list, init=False, repr=False, compare=False)  # centers, their memberships
 
-    partial: ClassVar[bool] = True  # the change is that of the watched samples
+    partial: ClassVar[bool] = True  # the change covers the watched samples only
 
     def is_worthwhile(self, points: Any, n_clusters: int) -> bool:
-        """Is there enough to do, and not so much for each sample that matrix products are faster?"""
+        """Is there enough to do, and are there few enough columns to beat matrix products?"""
         return points.shape[1] <= MOST_COLUMNS and points.size * n_clusters >= WORTH_COMPILING
 
     def is_accurate_for(self, centers: Any) -> bool:
-        """Any centres will do."""
         return True
 
     def __call__(self, centers: Any, precision: Any, before: Any = None) -> tuple[Statistics, float]:
-        """One look at all samples; and the change of the watched ones' memberships, from the centres and γ before."""
-        with one_blas_thread():  # its idle threads spin beside ours
+        """Statistics of all samples; and the largest change of a watched membership since ``before`` (centers, γ)."""
+        with one_blas_thread():  # its idle threads would spin
             change = math.inf if before is None else self._watched_change(centers, precision, *before)
             return self.statistics(centers, precision), change
 
     def statistics(self, centers: Any, precision: Any) -> Statistics:
-        """On all cores."""
         dtype = self.points.dtype
         centers = np.ascontiguousarray(centers, dtype=dtype)
         reference, gamma = centers.mean(axis=0), dtype.type(1.0 if precision is None else precision)
@@ -295,7 +291,7 @@ class NumbaPass:
 
     @cached_property
     def watched(self) -> Any:
-        """Samples spread evenly over all that have a weight."""
+        """Samples spread evenly over all that have positive weight."""
         if self.masses is None:
             return np.ascontiguousarray(self.points[:: max(self.points.shape[0] // WATCHED_ROWS, 1)])
         present = np.flatnonzero(self.masses)

@@ -1,4 +1,4 @@
-"""Which compiled pass over all samples fits these arrays: Numba loops on the CPU, a Triton kernel on a GPU, or none."""
+"""Choose the compiled pass over all samples: Numba loops on the CPU, a Triton kernel on a GPU, or none."""
 
 from __future__ import annotations
 
@@ -9,16 +9,20 @@ import numpy as np
 from afcm._util.optional import is_usable
 from afcm.arrays import is_chunked, is_tensor
 
-# Numbers in X from which on it may pay to load Numba.
+# Entries of X from which on it may pay to load Numba.
 WORTH_FUSING = 1_000_000
 
 
 def choose_pass(points: Any, masses: Any, *, fuzzy: bool = False) -> Any:
-    """A compiled pass (`centers.NumbaPass`, `cuda_centers.TritonPass`), or None where the blocked one is as good."""
+    """A `centers.NumbaPass` or `cuda_centers.TritonPass` for these samples, or None if plain blocks are as good."""
     if is_chunked(points):
         return None
     if is_tensor(points):
-        return choose_cuda_pass(points, masses, fuzzy)
+        if not (points.is_cuda and has_triton()):
+            return None
+        from afcm.compiled import cuda_centers
+
+        return cuda_centers.TritonPass(points, masses, fuzzy)
     if points.dtype not in (np.float32, np.float64) or points.size < WORTH_FUSING or not is_usable("numba", "fast"):
         return None
     from afcm.compiled import centers
@@ -26,17 +30,8 @@ def choose_pass(points: Any, masses: Any, *, fuzzy: bool = False) -> Any:
     return centers.NumbaPass(points, masses, fuzzy)
 
 
-def choose_cuda_pass(points: Any, masses: Any, fuzzy: bool) -> Any:
-    """The kernel for tensors on a GPU where Triton is installed."""
-    if not (points.is_cuda and has_triton()):
-        return None
-    from afcm.compiled import cuda_centers
-
-    return cuda_centers.TritonPass(points, masses, fuzzy)
-
-
 def has_triton() -> bool:
-    """Can kernels be compiled?"""
+    """Is Triton, which compiles kernels for GPUs, installed?"""
     try:
         import triton  # type: ignore[import-not-found]  # noqa: F401
     except ImportError:

@@ -1,37 +1,42 @@
-"""Loops as machine code by Numba, kept on disk where that can be written."""
+"""Compile loops with Numba; the machine code is kept on disk where possible."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 
 def compile_numba(loop: Callable[..., Any], fastmath: set[str]) -> Any:
-    """The loop, compiled when it is first called. Needs Numba."""
+    """The loop, compiled when it is called first. Needs Numba."""
     from numba import njit
 
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": fastmath}
     try:
         return tolerate_damaged_cache(njit(loop, cache=True, **options))
-    except RuntimeError:  # no folder to keep it in
+    except RuntimeError:  # there is no folder for the machine code
         return njit(loop, **options)
 
 
 def tolerate_damaged_cache(compiled: Any) -> Any:
-    """The same loop; a file on disk that is damaged costs a compilation, where Numba would fail."""
-    kept = getattr(compiled, "_cache", None)
-    load = getattr(kept, "load_overload", None)
-    if kept is None or load is None:
+    """Make a damaged file on disk cost a compilation; Numba itself would fail."""
+    cache = getattr(compiled, "_cache", None)
+    load = getattr(cache, "load_overload", None)
+    if cache is None or load is None:
         return compiled
 
-    def loaded(*which: Any) -> Any:
+    def load_or_forget(*which: Any) -> Any:
         try:
             return load(*which)
         except Exception:  # the file may hold anything
             with suppress(OSError):
-                kept.flush()
+                cache.flush()
             return None
 
-    kept.load_overload = loaded
+    cache.load_overload = load_or_forget
     return compiled
+
+
+# SIMD needs sums and minima in any order; there are no NaNs.
+compile_fast = partial(compile_numba, fastmath={"reassoc", "contract", "nsz", "nnan"})

@@ -1,8 +1,8 @@
 # ruff: noqa: PLR0917 (loops take many arguments)
-"""The loops of `afcm.neighbors.approximate`, compiled by Numba.
+"""Loops of `afcm.neighbors.approximate`, compiled by Numba.
 
-A row's list is written by whoever holds its cell (or its share of the rows), and by nobody else meanwhile, in an order
-that is given: lists do not depend on the number of threads.
+Each list is written by one thread at a time, the one that holds its cell or its share of the rows, and in a fixed
+order: lists do not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -11,23 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from afcm.compiled.jit import compile_numba
+from afcm.compiled.jit import compile_fast
 
-# Distances are compared with a list's last in groups of so many (two SIMD registers), and a larger cell is cut.
+# Distances in a group, of which the smallest is compared first (two SIMD registers); larger cells are cut.
 GROUP, MOST_MEMBERS = 16, 1024
 
-# Coordinates end here, so that their squares do not overflow in float32.
+# Coordinates are cut here, so that their squares do not overflow in float32.
 FARTHEST = 1e15
-
-
-def compile_fast(function: Any) -> Any:
-    """Compiled with sums and minima in any order, which SIMD needs; there are no NaNs."""
-    return compile_numba(function, {"reassoc", "contract", "nsz", "nnan"})
 
 
 @compile_fast
 def insert(numbers: Any, squared: Any, number: int, cost: Any) -> None:
-    """Put a sample into a list that is sorted by distance, unless it is there; the last falls out."""
+    """Put a sample into a list that is sorted by distance, unless it is there already; the last falls out."""
     last = numbers.size - 1
     for place in range(last + 1):
         if numbers[place] == number:
@@ -41,7 +36,7 @@ def insert(numbers: Any, squared: Any, number: int, cost: Any) -> None:
 
 @compile_fast
 def scale_samples(points: Any, numbers: Any, origin: Any, scale: float, values: Any) -> None:
-    """Some samples about an origin, scaled, as float32."""
+    """Write some samples about an origin, scaled, as float32."""
     for row in range(numbers.size):
         sample = points[numbers[row]]
         for axis in range(origin.size):
@@ -50,7 +45,7 @@ def scale_samples(points: Any, numbers: Any, origin: Any, scale: float, values: 
 
 @compile_fast
 def transpose_members(points: Any, members: Any, scale: float, columns: Any, width: int) -> None:
-    """Members of a cell as float32 columns about the first of them; what is beyond the last is far away."""
+    """Write the members of a cell as float32 columns about the first of them; padding is far away."""
     origin = points[members[0]]
     for column in range(members.size):
         row = points[members[column]]
@@ -79,7 +74,6 @@ def measure_distances(columns: Any, own: int, costs: Any) -> None:
 
 @compile_fast
 def find_group_minima(costs: Any, minima: Any) -> None:
-    """The smallest of each group."""
     for group in range(minima.size):
         least = costs[group * GROUP]
         for place in range(group * GROUP + 1, (group + 1) * GROUP):
@@ -89,7 +83,7 @@ def find_group_minima(costs: Any, minima: Any) -> None:
 
 @compile_fast
 def join_cell(points: Any, members: Any, scale: float, lists: Any, squared: Any, room: Any) -> None:
-    """All members of a cell meet: each one's list takes in those that are nearer than its last."""
+    """Compare all members of a cell: the list of each takes in those that are nearer than its last."""
     columns, costs, minima = room
     last = lists.shape[1] - 1
     n_groups = (members.size + GROUP - 1) // GROUP
@@ -109,7 +103,7 @@ def join_cell(points: Any, members: Any, scale: float, lists: Any, squared: Any,
 
 @compile_fast
 def join_cells(points: Any, order: Any, offsets: Any, scale: float, lists: Any, squared: Any) -> None:
-    """`join` for consecutive cells."""
+    """`join_cell` for consecutive cells."""
     columns = np.empty((points.shape[1], MOST_MEMBERS + GROUP), np.float32)
     costs, minima = np.empty(MOST_MEMBERS + GROUP, np.float32), np.empty(MOST_MEMBERS // GROUP + 1, np.float32)
     for cell in range(offsets.size - 1):
@@ -120,7 +114,7 @@ def join_cells(points: Any, order: Any, offsets: Any, scale: float, lists: Any, 
 
 @compile_fast
 def descend(points: Any, rows: Any, scale: float, before: Any, lists: Any, squared: Any) -> None:
-    """The lists of some rows take in neighbours of neighbours, as they were ``before``."""
+    """Take neighbors of neighbors into the lists of some rows; ``before`` holds the first neighbors of all rows."""
     last, zero = lists.shape[1] - 1, np.float32(0)
     for row in rows:
         own = points[row]
@@ -139,7 +133,7 @@ def descend(points: Any, rows: Any, scale: float, before: Any, lists: Any, squar
 
 @compile_fast
 def measure_lists(points: Any, rows: Any, lists: Any, indices: Any, squared: Any) -> None:
-    """The lists of some rows with distances in float64, nearest first (ties by number)."""
+    """Write the lists of some rows with distances in float64, nearest first, ties by number."""
     for row in rows:
         own = points[row]
         for place in range(lists.shape[1]):

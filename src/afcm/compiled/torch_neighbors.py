@@ -1,4 +1,4 @@
-"""Exact nearest neighbours of tensors by blocked products: wherever the fused kernel cannot go."""
+"""Exact nearest neighbors of tensors by blocked matrix products, for devices and sizes without the fused kernel."""
 
 # mypy: disable-error-code="import-not-found"
 
@@ -8,13 +8,13 @@ from typing import Any
 
 import torch
 
-# Entries of the distance matrix that are there at a time, on the host and on a device; candidates beyond k that are
+# Entries of the distance matrix in memory at a time, on the host and on a device; candidates beyond k that are
 # measured again.
 ENTRIES, DEVICE_ENTRIES, SPARE = 1 << 25, 1 << 29, 6
 
 
 def search_blocked(points: Any, k: int, queries: Any = None) -> tuple[Any, Any]:
-    """The k nearest rows and their squared distances (float64), ties by row number."""
+    """The k nearest rows of each query and their squared distances (float64), ties by row number."""
     asked = points if queries is None else queries
     numbers = torch.arange(asked.shape[0], device=points.device)
     own = numbers if queries is None else torch.full_like(numbers, -1)
@@ -34,9 +34,9 @@ def search_blocked(points: Any, k: int, queries: Any = None) -> tuple[Any, Any]:
 
 
 def measure_candidates(points: Any, asked: Any, candidates: Any, k: int, own: Any) -> tuple[Any, Any]:
-    """Exact float64 distances to the candidates, sorted (ties by row number), the first k kept.
+    """The k nearest of each query's candidates by distances in float64, nearest first, ties by row number.
 
-    What is no candidate has the number of points for its own; so has a row's own number (−1: none) no place here.
+    Skipped are a query's ``own`` number (−1: none) and candidates that are the number of points, which fill up lists.
     """
     squared = torch.empty(candidates.shape, dtype=torch.float64, device=points.device)
     candidates = candidates.sort(dim=1).values

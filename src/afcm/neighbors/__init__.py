@@ -1,5 +1,6 @@
 """Nearest neighbors behind one call, `find_neighbors`: exact, approximate, or on a GPU."""
 
-from afcm.neighbors.search import SEARCHES, Neighbors, find_neighbors
+from afcm.neighbors.result import Neighbors
+from afcm.neighbors.search import SEARCHES, find_neighbors
 
 __all__ = ["SEARCHES", "Neighbors", "find_neighbors"]

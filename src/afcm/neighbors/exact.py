@@ -1,10 +1,10 @@
-"""Exact neighbours in many dimensions: float32 products, cells that can be ruled out, selection by group minima.
+"""Exact neighbors in many dimensions: float32 products, cells that can be ruled out, selection by group minima.
 
 Samples are sorted into cells (a rough k-means). For the queries of a cell the distances within it bound how far
-their neighbours can be, and cells that lie farther by the triangle inequality are never looked at: for data with
-clusters most of them. In what remains the k nearest lie in the k groups of columns with the smallest minima,
-so each distance is read once instead of sorted. Distances are taken about the cell's centre, where float32 is finest,
-and each search says from which distance on it could have missed a sample.
+their neighbors can be, and cells that lie farther by the triangle inequality are skipped: most of them if the data have
+clusters. Among the samples that remain, the k nearest lie in the k groups of columns with the smallest minima, so that
+each distance is read once and not sorted. Distances are computed about the cell's center, where float32 is finest, and
+each search returns the distance from which on it could have missed a sample.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ import numpy as np
 
 from afcm._typing import Floats, Integers
 
-# Distances held at a time (rows × columns).
+# Distances in memory at a time (rows × columns).
 BLOCK_ELEMENTS = 750_000
-# Samples per cell, cells at the most, samples per cell from which cells are learned, and rounds of learning.
+# Samples per cell, most cells, samples per cell that cells are learned from, and rounds of learning.
 CELL_SIZE, MOST_CELLS, LEARNED_FROM, ROUNDS = 512, 256, 16, 4
-# When more than this share of the samples is within reach, all are taken, from one table that all cells share.
+# If more than this share of the samples is within reach, all are searched, in one frame that all cells share.
 MOST_WORTH_COPYING = 0.5
-# Squared distances in float32 are wrong by about this share of the largest squared length at the most.
+# Squared distances in float32 are wrong by at most about this share of the largest squared length.
 ROUNDING = 2e-6
-# Coordinates of samples are at most 1; squares of queries beyond this overflow in float32.
+# Samples have coordinates of at most 1; the squares of queries beyond this one would overflow in float32.
 FAR = 1e15
 
 
@@ -39,31 +39,31 @@ class Frame(NamedTuple):
     scale: float  # brings coordinates to at most 1, so that float32 neither overflows nor vanishes
 
     def transform(self, queries: Floats) -> Floats:
-        """Queries in this frame; one so far away that float32 ends is brought nearer, and found not to be proven."""
+        """Queries in this frame. One too far for float32 is brought nearer, and its results are then not proven."""
         rows = (queries - self.origin) * self.scale
         return np.clip(rows, -FAR, FAR, out=rows).astype(np.float32)
 
 
 class Candidates(NamedTuple):
-    """Candidates for the nearest neighbours of some queries."""
+    """Candidates for the nearest neighbors of some queries."""
 
     samples: Integers
-    beyond: Floats  # squared distance below which no other sample lies
+    beyond: Floats  # squared distance of each query below which there is no other sample
 
 
 @dataclass(frozen=True)
 class CellTable:
-    """Samples in cells."""
+    """Samples sorted into cells."""
 
     points: Floats
     order: Integers  # samples cell by cell
     offsets: Integers  # where each cell begins, and n
-    centers: Floats  # the cells' centres
-    radii: Floats
+    centers: Floats
+    radii: Floats  # of each cell: the largest distance of a sample to the center
 
     @classmethod
     def of(cls, points: Floats) -> CellTable:
-        """Learn the cells (the answer of a search does not depend on them)."""
+        """Learn the cells; the results of a search do not depend on them."""
         centers = learn_centers(points)
         cells, distances = assign_to_centers(points, centers)
         order = np.argsort(cells, kind="stable")
@@ -72,28 +72,24 @@ class CellTable:
         return cls(points, order, np.searchsorted(cells[order], np.arange(radii.size + 1)), centers, radii)
 
     def group_queries(self, queries: Floats) -> list[tuple[int, Integers]]:
-        """Queries by cell; the largest first, so that threads end together."""
+        """Cells and the numbers of their queries, the largest group first, so that threads finish together."""
         cells, _ = assign_to_centers(queries, self.centers)
         groups = [(cell, np.flatnonzero(cells == cell)) for cell in range(self.radii.size)]
         return sorted((group for group in groups if group[1].size), key=lambda group: -group[1].size)
 
     def find_candidates(self, cell: int, queries: Floats, own: Integers | None, count: int) -> Candidates:
-        """Samples with the ``count`` smallest distances to each query of a cell, in no order.
+        """The ``count`` nearest samples of each query of a cell, in no order.
 
-        ``own`` are the queries' own numbers where they are samples themselves and must not be found.
+        ``own`` are the numbers of the queries if they are samples themselves, which must not find themselves.
         """
         frame = self.frame_within_reach(cell, queries, count)
         size = max(1, BLOCK_ELEMENTS // frame.samples.size)
-        parts = [
-            search_frame(
-                frame, queries[first : first + size], None if own is None else own[first : first + size], count
-            )
-            for first in range(0, queries.shape[0], size)
-        ]
+        blocks = [slice(first, first + size) for first in range(0, queries.shape[0], size)]
+        parts = [search_frame(frame, queries[rows], None if own is None else own[rows], count) for rows in blocks]
         return Candidates(*(np.concatenate(part) for part in zip(*parts, strict=True)))
 
     def frame_within_reach(self, cell: int, queries: Floats, count: int) -> Frame:
-        """All samples of cells that can hold one of the ``count`` nearest (and itself) of any query."""
+        """The samples of all cells that can hold one of the ``count`` nearest of a query, besides the query itself."""
         home = self.members([cell])
         if self.radii.size == 1 or home.size <= count:
             return self.everything
@@ -106,7 +102,7 @@ class CellTable:
         return make_frame(self.points, self.members(near), self.centers[cell])
 
     def members(self, cells: Any) -> Integers:
-        """Samples of these cells, rising."""
+        """Samples of these cells, in rising order."""
         return np.sort(np.concatenate([self.order[self.offsets[c] : self.offsets[c + 1]] for c in cells]))
 
     @cached_property
@@ -116,7 +112,6 @@ class CellTable:
 
 
 def make_frame(points: Floats, samples: Integers, origin: Floats) -> Frame:
-    """These samples about this origin."""
     shifted = points[samples] - origin
     scale = 1 / (float(np.abs(shifted).max()) or 1.0)  # all samples equal: any scale will do
     shifted *= scale
@@ -127,12 +122,12 @@ def make_frame(points: Floats, samples: Integers, origin: Floats) -> Frame:
 
 
 def rounding_error(frame: Frame) -> float:
-    """How wrong squared distances in a frame can be."""
+    """A bound on the error of squared distances in a frame."""
     return ROUNDING * float(frame.norms.max()) / frame.scale**2
 
 
 def search_frame(frame: Frame, queries: Floats, own: Integers | None, count: int) -> Candidates:
-    """The ``count`` smallest distances in a frame, by group minima."""
+    """The ``count`` samples of a frame with the smallest distances to each query (``own``: see `find_candidates`)."""
     rows = frame.transform(queries)
     costs = rows @ frame.columns
     costs += frame.norms
@@ -146,10 +141,10 @@ def search_frame(frame: Frame, queries: Floats, own: Integers | None, count: int
 
 
 def select_smallest_by_groups(costs: Floats, count: int) -> Integers:
-    """Columns of the ``count`` smallest entries of each row: the groups with the smallest minima, then within them.
+    """Columns of the ``count`` smallest entries of each row: the groups with the smallest minima, then their members.
 
-    Group g holds columns g, g + G, g + 2G, …, so that minima run along memory; columns that fill no group are all
-    looked at. The size of a group balances the two looks.
+    Group g of G holds columns g, g + G, g + 2G, …, so that minima run along memory. Columns that fill no group are
+    members always. The size of a group balances the two steps.
     """
     n_rows, n_columns = costs.shape
     size = int(np.clip(np.sqrt(n_columns / count), 1, 64))
@@ -172,7 +167,7 @@ def select_smallest(values: Floats, count: int) -> Integers:
 
 
 def learn_centers(points: Floats) -> Floats:
-    """Centres of cells: a few rounds of k-means on some of the samples."""
+    """Centers of cells, by a few rounds of k-means on some of the samples."""
     n_cells = int(np.clip(points.shape[0] // CELL_SIZE, 1, MOST_CELLS))
     chosen = np.random.default_rng(0).choice(
         points.shape[0], min(points.shape[0], LEARNED_FROM * n_cells), replace=False
@@ -189,7 +184,7 @@ def learn_centers(points: Floats) -> Floats:
 
 
 def assign_to_centers(points: Floats, centers: Floats) -> tuple[Integers, Floats]:
-    """Each row's cell and its distance to the cell's centre."""
+    """The nearest center of each row, and the distance to it (0 if there is one center)."""
     if centers.shape[0] == 1:
         return np.zeros(points.shape[0], dtype=np.intp), np.zeros(points.shape[0])
     cells, distances = np.empty(points.shape[0], dtype=np.intp), np.empty(points.shape[0])
@@ -203,7 +198,7 @@ def assign_to_centers(points: Floats, centers: Floats) -> tuple[Integers, Floats
 
 
 def squared_distances(points: Floats, centers: Floats) -> Floats:
-    """Squared distances in float64, about the mean of the anchors."""
+    """Squared distances in float64, computed about the mean of the centers."""
     middle = centers.mean(axis=0)
     rows, targets = points - middle, centers - middle
     squared = rows @ (-2 * targets.T)

@@ -1,4 +1,4 @@
-"""Nearest neighbours behind one call.
+"""`find_neighbors`, the one call for nearest neighbors of dense, sparse and tensor data.
 
 Few columns: SciPy's kd-tree. Many columns: `afcm.neighbors.exact`, blocked products that skip what is out of reach, or
 for very many samples `afcm.neighbors.approximate`, which knows its recall. Sparse data: scikit-learn. Tensors:
@@ -8,7 +8,7 @@ for very many samples `afcm.neighbors.approximate`, which knows its recall. Spar
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,41 +22,26 @@ from afcm._typing import Floats, Integers
 from afcm._util import progress, threads
 from afcm._util.optional import is_usable
 from afcm.neighbors import approximate, exact
+from afcm.neighbors.result import Neighbors
 
 # Up to this many columns the kd-tree wins on every distribution tried (make bench: neighbors).
 TREE_COLUMNS = 6
 # From so many samples on the approximate search is faster than the exact one (make bench: neighbors).
 MANY_SAMPLES = 30_000
 SEARCHES = ("auto", "exact", "approximate")
-# A neighbour that float32 may have missed matters if it could be nearer by more than this share (squared distance).
+# A neighbor that float32 may have missed matters if its squared distance could be smaller by more than this share.
 MISS_TOLERANCE = 1e-4
-# Coordinates of candidates gathered at a time when distances are measured again.
+# Coordinates of candidates in memory at a time when distances are measured again.
 MEASURED_ELEMENTS = 250_000
 # Candidates beyond k that survive float32 and are measured again in float64.
 SPARE = 6
 
 
-@dataclass(frozen=True)
-class Neighbors:
-    """For each row its neighbours, nearest first, and the squared distances to them (float64).
-
-    ``recall`` is the share of the true nearest among them, estimated if the search was approximate.
-    """
-
-    indices: Integers
-    squared: Floats
-    recall: float = 1.0
-
-    def first(self, k: int) -> Neighbors:
-        """The nearest k of them, or all there are."""
-        return Neighbors(self.indices[:, :k], self.squared[:, :k], self.recall)
-
-
 def find_neighbors(points: Any, k: int, queries: Any = None, search: str = "exact") -> Neighbors:
-    """The ``k`` nearest rows of ``points`` to each of ``queries`` (default: to each other, self excluded).
+    """The ``k`` nearest rows of ``points`` to each query; without ``queries``, the nearest other rows to each row.
 
-    ``search`` is one of `SEARCHES`; ``"auto"`` is approximate for samples in an array that are very many, if Numba is
-    installed. Sparse data, tensors and ``queries`` are always searched exactly.
+    ``search`` is one of `SEARCHES`. ``"auto"`` is approximate for an array of very many samples if Numba is installed.
+    Sparse data, tensors and ``queries`` are always searched exactly.
     """
     if queries is None and is_approximate(points, search):
         return _search_approximately(points, k)
@@ -81,9 +66,8 @@ def is_approximate(points: Any, search: str) -> bool:
 
 def _search_approximately(points: Floats, k: int) -> Neighbors:
     found = approximate.find_approximate_neighbors(points, k)
-    result = Neighbors(found.indices, found.squared, found.recall)
-    lonely = np.flatnonzero(found.indices.min(axis=1) < 0)  # met too few
-    return _search_again(result, points, None, lonely) if lonely.size else result
+    not_full = np.flatnonzero(found.indices.min(axis=1) < 0)
+    return _search_again(found, points, None, not_full) if not_full.size else found
 
 
 def _search_sparse(points: Any, k: int, queries: Any) -> Neighbors:
@@ -101,7 +85,7 @@ def _search_tree(points: Floats, k: int, queries: Floats | None) -> Neighbors:
 
 
 def drop_self(indices: Integers) -> Integers:
-    """Drop each row's own number; where many duplicates crowded it out, drop the last column."""
+    """Drop each row's own number, or its last one if many duplicates crowded the own number out."""
     n, width = indices.shape
     own = indices == np.arange(n)[:, None]
     own[~own.any(axis=1), -1] = True
@@ -114,14 +98,14 @@ def _search_cells(points: Floats, k: int, queries: Floats | None) -> Neighbors:
     count = min(k + SPARE, points.shape[0] - (queries is None))
     found, beyond = np.empty((asked.shape[0], count), dtype=np.intp), np.empty(asked.shape[0])
 
-    def search(job: tuple[int, Integers]) -> None:
-        cell, rows = job
+    def search(group: tuple[int, Integers]) -> None:
+        cell, rows = group
         found[rows], beyond[rows] = table.find_candidates(cell, asked[rows], rows if queries is None else None, count)
 
-    tell, jobs = progress.start_stage("finding neighbours"), table.group_queries(asked)
-    ends = np.cumsum([rows.size for _, rows in jobs])
+    report, groups = progress.start_stage("finding neighbours"), table.group_queries(asked)
+    ends = np.cumsum([rows.size for _, rows in groups])
     with threads.one_blas_thread():
-        threads.for_each(search, jobs, lambda number: tell(int(ends[number - 1]), asked.shape[0]))
+        threads.for_each(search, groups, lambda number: report(int(ends[number - 1]), asked.shape[0]))
     result = measure_candidates(points, asked, found, k)
     farthest = result.squared[:, -1]
     doubtful = np.flatnonzero(farthest - beyond > MISS_TOLERANCE * farthest)
@@ -131,22 +115,22 @@ def _search_cells(points: Floats, k: int, queries: Floats | None) -> Neighbors:
 
 
 def _search_again(result: Neighbors, points: Floats, queries: Floats | None, rows: Integers) -> Neighbors:
-    """Rows for which float32 was too coarse (an outlier far from everything, say), again in float64."""
+    """Search some rows again in float64: float32 was too coarse for them (an outlier far from everything, say)."""
     indices, squared = result.indices.copy(), result.squared.copy()
     k = indices.shape[1]
     for chosen in _slices(rows.size, points.shape[0]):
         part = rows[chosen]
-        costs = cdist((points if queries is None else queries)[part], points, "sqeuclidean")
+        asked = (points if queries is None else queries)[part]
+        costs = cdist(asked, points, "sqeuclidean")
         if queries is None:
             costs[np.arange(part.size), part] = np.inf
-        best = exact.select_smallest(costs, k)
-        again = measure_candidates(points, (points if queries is None else queries)[part], best, k)
+        again = measure_candidates(points, asked, exact.select_smallest(costs, k), k)
         indices[part], squared[part] = again.indices, again.squared
     return replace(result, indices=indices, squared=squared)
 
 
 def measure_candidates(points: Floats, queries: Floats, indices: Integers, k: int) -> Neighbors:
-    """Exact float64 distances to the candidates, sorted (ties by row number), the first k kept."""
+    """The k nearest of each query's candidates by distances in float64, nearest first, ties by row number."""
     squared = np.empty(indices.shape)
     for rows in _slices(indices.shape[0], indices.shape[1] * points.shape[1]):
         difference = points[indices[rows]].astype(np.float64) - queries[rows, None, :]
