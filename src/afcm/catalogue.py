@@ -22,7 +22,6 @@ class Entry:
 
     @cached_property
     def cls(self) -> Any:
-        """The estimator class."""
         return getattr(import_module(self.module), self.name)
 
     @property

@@ -1,4 +1,4 @@
-"""What can go wrong, by name, so that a caller can filter or catch it."""
+"""Our warnings and errors by name, so that a caller can filter or catch them."""
 
 from __future__ import annotations
 

@@ -18,27 +18,25 @@ from afcm.equations.paper import largest_change
 
 # J is compared relative to itself at this fraction of ``tol``: 1e-8 for the usual 1e-6 on the memberships.
 OBJECTIVE_SHARE = 1e-2
-# What every history tells of each sweep.
+# The columns of every history: one number a sweep.
 COLUMNS = ("objective", "gamma", "membership_change")
 
 
 class State(Protocol):
-    """What the loop must know of a model's state."""
+    """The state of a model, as the loop needs it: U (n×c), γ or None, and J (infinity before the first sweep).
+
+    A state may know its ``change`` since the one before; if that is ``partial`` (of some samples only), it has
+    ``whole_change(before)``, which is asked for before a run ends. Its ``trace`` holds more numbers for the history.
+    """
 
     @property
-    def memberships(self) -> Any:
-        """U, n×c."""
+    def memberships(self) -> Any: ...
 
     @property
-    def precision(self) -> float | None:
-        """γ, or None where the model has none."""
+    def precision(self) -> float | None: ...
 
     @property
-    def objective(self) -> float:
-        """J, or infinity before the first sweep."""
-
-    # A state may know its ``change`` since the one before; if that is ``partial`` (of some samples only), it has
-    # ``whole_change(before)``, which is asked for before a run ends. Its ``trace`` are more numbers for the history.
+    def objective(self) -> float: ...
 
 
 S = TypeVar("S", bound=State)
@@ -63,7 +61,7 @@ class Iteration(Generic[S]):
 
 @dataclass(frozen=True)
 class Result(Generic[S]):
-    """Where a run ended and how it got there."""
+    """The last state of a run and its history."""
 
     state: S
     history: dict[str, NDArray[np.float64]]
@@ -112,7 +110,7 @@ class Journal(Generic[S]):
 
 
 class Step(NamedTuple):
-    """What a stop rule looks at: how far one sweep went."""
+    """How far one sweep went, for a stop rule."""
 
     change: float  # of the memberships, the largest
     before: float  # J before the sweep
@@ -178,9 +176,9 @@ def alternate(
 
 
 def objective_scale(problem: Problem[S], state: S) -> float:
-    """What the problem says, or J itself.
+    """The size that a change of J is compared with: the problem's own ``objective_scale``, or J.
 
-    A likelihood moves by a constant when the data are in another unit; such a problem says its number of samples, so
+    A likelihood moves by a constant when the data are in another unit; such a problem gives its number of samples, so
     that a run stops at the same sweep in any unit.
     """
     known: float | None = getattr(problem, "objective_scale", None)

@@ -44,7 +44,7 @@ class Sums(NamedTuple):
 
 
 class Step(NamedTuple):
-    """What a block must know to take its part in a sweep: ``z_i = q_i a + u_i b``, then op3."""
+    """Tells a block how to take its part in a sweep: ``z_i = q_i a + u_i b``, then op3."""
 
     on_anchors: Floats  # a, m×q
     on_clusters: Floats  # b, c×q
@@ -56,7 +56,6 @@ class Step(NamedTuple):
 
 
 def sums(weights: Any, memberships: Floats, masses: Floats | None) -> Sums:
-    """Sums of given memberships."""
     shares = paper.weighted(memberships, masses)
     return Sums(weights.T @ shares, memberships.T @ shares)
 

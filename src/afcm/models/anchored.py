@@ -111,7 +111,6 @@ class AnchoredProblem:
         return self.mass
 
     def largest_precision(self, n_dims: int) -> float:
-        """The cap on γ."""
         return anchor_equations.largest_precision(self.mass, n_dims)
 
     def from_memberships(self, memberships: Any) -> AnchoredState:
@@ -136,7 +135,7 @@ def hard_links(weights: Any, memberships: Any, masses: Any) -> Any:
 
 @dataclass(frozen=True)
 class AnchorExtension:
-    """What must be kept of a fit to place new samples in it: the anchors' rows of Z, which a sample's weights average.
+    """Places new samples in a fit: the anchors have rows of Z, which the weights of a sample average.
 
     A fitted row is ``q_i a + u_i b``; a new sample has the mean memberships of its anchors for its first u.
     """
@@ -171,7 +170,6 @@ class AnchorExtension:
 
 
 def extend_anchors(problem: AnchoredProblem, state: AnchoredState, affinity: FactoredAffinity) -> AnchorExtension:
-    """What places new samples in a finished run."""
     mean_memberships = problem.anchors.average(state.sums.links)
     learned = (state.embedding, state.memberships, state.centers, state.precision, problem.graph_weight)
     return AnchorExtension(*learned, state.on_anchors + mean_memberships @ state.on_clusters, affinity)

@@ -46,7 +46,6 @@ class Replay:
         return self.first.shape
 
     def then(self, step: Step) -> Self:
-        """With one more step."""
         held = (self.on_anchors, self.on_clusters, self.centers, self.precisions)
         longer = (np.concatenate([old, np.asarray(new)[None]]) for old, new in zip(held, step, strict=True))
         return type(self)(self.first, *longer)
@@ -107,13 +106,11 @@ class ChunkedProblem(AnchoredProblem):
 
     @sample_pass(add_sums)
     def sum_memberships(self, memberships: Replay) -> Sums:
-        """Sums of a chunk."""
         weights = self.similarity.weigh(self.points)
         return anchor_equations.sums(weights, memberships.memberships(weights), self.masses)
 
     @sample_pass(add_sums)
     def sums_after(self, memberships: Replay, step: Step) -> Sums:
-        """Sums of a chunk after a step."""
         weights = self.similarity.weigh(self.points)
         return anchor_equations.look(weights, memberships.memberships(weights), self.masses, step)[2]
 
@@ -126,7 +123,7 @@ class ChunkedProblem(AnchoredProblem):
 
 @dataclass(frozen=True)
 class ReplayExtension:
-    """What places new samples, and fitted ones again: the steps of the fit."""
+    """Places new samples, and fitted ones again, by the steps of the fit."""
 
     replay: Replay
 
@@ -135,7 +132,6 @@ class ReplayExtension:
         return int(self.replay.shape[1])
 
     def embed(self, placed: PlacedSamples) -> Any:
-        """Rows of the embedding."""
         return self.replay.place(placed.weights)[1]
 
     def memberships_of(self, embedding: Any) -> Any:

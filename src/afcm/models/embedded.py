@@ -110,7 +110,7 @@ class EmbeddedProblem:
 
     @property
     def experience(self) -> dict[str, int]:
-        """What a checkpoint must hold beside the state: after some solves the dense solver takes another path."""
+        """Facts for a checkpoint, beside the state: after some solves the dense solver takes another path."""
         return {"n_solves": self.dense.n_solves}
 
     def restore(self, experience: dict[str, int]) -> None:

@@ -20,7 +20,7 @@ from afcm.models.embedded import EmbeddedProblem, EmbeddedState
 
 @dataclass(frozen=True)
 class Extension:
-    """What must be kept of a fit to place new samples in it."""
+    """Places new samples in a fit: the nodes' embedding and memberships, and the equation that they obey."""
 
     embedding: Any  # n×q
     memberships: Any  # n×c
@@ -61,7 +61,6 @@ class Extension:
 
 
 def extend(problem: EmbeddedProblem, state: EmbeddedState, degrees: Any) -> Extension:
-    """What places new samples in a finished run."""
     learned = (problem.embedding(state.vectors), state.memberships, state.centers, state.precision)
     return Extension(*learned, problem.graph_weight, degrees, problem.masses, inverse_spectrum(problem, state))
 

@@ -82,7 +82,6 @@ class FittedGraph:
         return _as_dtype(arrays.take_rows(spread, self.node_of_sample), self.dtype)
 
     def to_host(self) -> FittedGraph:
-        """The same with NumPy arrays."""
         kept = (self.similarity, self.extension, self.walk_graph)
         similarity, extension, walk_graph = arrays.to_device_of(kept, None)
         return replace(self, similarity=similarity, extension=extension, walk_graph=walk_graph)
