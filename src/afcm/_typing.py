@@ -1,4 +1,4 @@
-"""Types that annotations share."""
+"""Types of arrays that the annotations of all rooms share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the array standard lacks, for NumPy, PyTorch and Dask; the library is found from the arrays.
+"""Operations that the array standard lacks, for NumPy, PyTorch and Dask; the arrays tell which library is theirs.
 
 Each library has a backend, a module with the same functions: `numpy_arrays` (SciPy's sparse matrices too),
 `torch_arrays` and `dask_arrays`. PyTorch and Dask are not imported before one of their arrays arrives.

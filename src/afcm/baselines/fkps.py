@@ -46,7 +46,7 @@ class QuadraticProblem:
     fuzziness: float
 
     def sweep(self, state: QuadraticState) -> QuadraticState:
-        """V, then U."""
+        """Update the centers V, then the memberships U."""
         return self.from_memberships(state.memberships)
 
     def from_memberships(self, memberships: Floats) -> QuadraticState:
@@ -117,7 +117,7 @@ class PlacingProblem:
     fidelity: float
 
     def sweep(self, state: ShrunkState) -> ShrunkState:
-        """F, then U."""
+        """Update the patterns F, then the memberships U."""
         return self.at(equations.pull_patterns(self.points, state.memberships, self.centers, self.fidelity))
 
     def at(self, patterns: Floats) -> ShrunkState:

@@ -162,7 +162,7 @@ class TritonPass:
 
     @cached_property
     def mean(self) -> Any:
-        """Where the scaled samples have their origin."""
+        """Origin of the scaled samples."""
         return self.points.mean(dim=0)
 
     @cached_property

@@ -134,7 +134,7 @@ class Table:
 
     @cached_property
     def mean(self) -> Any:
-        """Where the scaled points have their origin."""
+        """Origin of the scaled points."""
         return self.points.double().mean(dim=0).to(self.points.dtype)
 
     @cached_property

@@ -130,7 +130,7 @@ def load_model(path: StrPath) -> Any:
 
 
 def read_info(path: StrPath) -> ModelInfo:
-    """What a model file says about itself; no array is read and no model built.
+    """Read what a model file says about itself; no array is read and no model built.
 
     Parameters
     ----------

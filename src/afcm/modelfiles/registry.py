@@ -75,7 +75,7 @@ class Estimator(Kind):
         return {name: None if name in dropped else item for name, item in params.items()}, state
 
     def check_names(self, name: str, params: set[str], state: set[str]) -> None:
-        """What a fit must leave is checked later, with the values."""
+        """Refuse unknown names; missing ones are noticed later, with the values."""
         check_known(name, params - set(inspect.signature(self.cls).parameters))
         check_known(name, state - set(self.known))
 

@@ -85,7 +85,7 @@ class ChunkedProblem(AnchoredProblem):
     state_types: ClassVar[tuple[type, ...]] = (ChunkedState, Replay, Sums)
 
     def part(self, points: Any, masses: Any) -> Self:
-        """The same problem for some of the samples, which need not know the graph of the anchors."""
+        """This problem for some of the samples, which need not know the graph of the anchors."""
         return replace(self, points=points, masses=masses, anchors=None)  # type: ignore[arg-type]
 
     def sweep(self, state: ChunkedState, coefficients: Coefficients | None = None) -> ChunkedState:  # type: ignore[override]

@@ -264,11 +264,11 @@ class CenterProblem(ABC):
         return float(self.nearest_scatter(self.mean[None, :])) if self.known_scatter is None else self.known_scatter
 
     def part(self, points: Any, masses: Any) -> Self:
-        """The same model with some of the samples."""
+        """This problem for some of the samples."""
         return replace(self, points=points, masses=masses)
 
     def with_total_scatter(self, scatter: float) -> Self:
-        """The same samples as a part of others that have this scatter, which caps γ (counted for this part's mass)."""
+        """This problem, with the total scatter given, which caps γ: its samples may be a part of others."""
         return replace(self, known_scatter=scatter)
 
     @sample_pass(add_parts)

@@ -59,7 +59,6 @@ class PreparedAnchors(PreparedGraph):
 
     @property
     def start_points(self) -> Any:
-        """The anchors."""
         return self.similarity.anchors
 
     def from_start(self, memberships: Any) -> Any:
