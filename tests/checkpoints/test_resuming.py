@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from afcm import EntropyFCM, PlainAFCM
 from afcm._util.threads import one_blas_thread
+from afcm.baselines import CDKM, FCAG, FKPS, RSFKM
 from afcm.checkpoints import Checkpoint
 from tests.checkpoints.fits import MODELS, Stopped, X, same, stop_at, stopped
 
@@ -144,6 +145,15 @@ def test_other_samples(samples, tmp_path):
     with pytest.raises(Stopped):
         make(callback=Checkpoint(tmp_path / "c", every=2, callback=stop_at(15))).fit(samples)
     assert same(make(callback=Checkpoint(tmp_path / "c")).fit(samples), make().fit(samples))
+
+
+@pytest.mark.parametrize("make", [CDKM, FCAG, FKPS, RSFKM])
+def test_baselines(make, tmp_path):
+    path, swept, every = tmp_path / "c", [], []
+    stopped(lambda callback: make(4, random_state=0, callback=callback), path, 2, every=1)
+    model = make(4, random_state=0, callback=Checkpoint(path, callback=swept.append)).fit(X)
+    assert same(model, make(4, random_state=0, callback=every.append).fit(X))
+    assert len(swept) == len(every) - 2
 
 
 def test_tensors(tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import pickle
+import zipfile
 
 import numpy as np
 import pyarrow as pa
@@ -80,6 +81,13 @@ BROKEN: dict[str, tuple[bytes, list[str]]] = {
     "text.npy": (npy_bytes(np.array([["a", "b"]])), ["type <U1"]),
     "names.npz": (npz_bytes(A=np.ones((3, 2)), B=np.ones(3)), ["A, B", "call the samples X"]),
     "bomb.npz": (npz_bytes(X=np.zeros((4_000_000, 2))), ["would grow"]),
+    "objects.npz": (rezipped({"X.npy": npy_bytes(np.array([[{}]]), allow_pickle=True)}), ["type object"]),
+    "text.npz": (npz_bytes(X=np.array([["a", "b"]])), ["type <U1", "row per sample"]),
+    "fields.npz": (npz_bytes(X=np.zeros((2, 2), dtype=[("a", "<f8")])), ["X.npy", "no array of plain numbers"]),
+    "vector.npz": (npz_bytes(X=np.ones(9)), ["shape (9,)", "row per sample"]),
+    "cut.npz": (rezipped({"X.npy": npy_bytes(np.ones((9, 2)))[:-10]}), ["cut.npz", "declares another size for X.npy"]),
+    "bzip2.npz": (rezipped({"X.npy": npy_bytes(np.ones((9, 2)))}, zipfile.ZIP_BZIP2), ["packed by method 12"]),
+    "twice.npz": (rezipped([("X.npy", npy_bytes(np.ones((9, 2))))] * 2), ["2 entries", "some twice"]),
     "junk.npz": (b"PK\x03\x04junk", ["junk.npz", "npz"]),
     "not-an-array.npz": (rezipped({"X": b"plain bytes"}), ["no array"]),
     "archive.npy": (npz_bytes(X=np.ones((3, 2))), ["archive of arrays", ".npz"]),

@@ -62,6 +62,14 @@ def test_arrays(written, name):
     assert np.array_equal(to_matrix(table, table.column_names), X)
 
 
+@pytest.mark.parametrize("dtype", [">f8", "<f4", "i2", ">u4", "?"])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_numbers_of_an_archive_in_any_order_of_bytes_and_memory(written, dtype, order):
+    X = np.asarray(np.arange(12).reshape(4, 3) % 5, dtype=dtype, order=order)
+    table = read_table(written("a.npz", npz_bytes(X=X)))
+    assert np.array_equal(np.column_stack([column.to_numpy() for column in table.columns]), X)
+
+
 @pytest.mark.parametrize(("format", "content"), [("csv", csv_bytes()), ("parquet", parquet_bytes())])
 def test_standard_input(monkeypatch, format, content):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))

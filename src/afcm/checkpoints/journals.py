@@ -195,8 +195,8 @@ class CheckpointJournal(Journal[Any]):
             files.write(self.path, finished, self.facts, content, states.make_table(self._problem))
         except OSError as error:  # a disk that is full, or gone, is no reason to lose the fit
             warn_user(
-                f"{self.path}: checkpoint not written ({to_one_line(error, 200)}); the fit goes on and tries again, and "
-                "the checkpoint before stays as it was",
+                f"{self.path}: checkpoint not written ({to_one_line(error, 200)}); the fit goes on and tries again, "
+                "and the checkpoint before stays as it was",
                 CheckpointWarning,
             )
         self._sweeps, self._written = 0, time.monotonic()

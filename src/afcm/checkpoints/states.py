@@ -14,7 +14,7 @@ PROBLEM = "problem"
 
 
 @dataclass(frozen=True)
-class State(Kind):
+class StateKind(Kind):
     """A class of which states are made; its arrays are where ``place`` is, and on the host in the file."""
 
     place: Any = None
@@ -32,5 +32,5 @@ def make_table(problem: Any, place: Any = None) -> Table:
     for cls in problem.state_types:
         names = field_names(cls)
         given = {PROBLEM: lambda: problem} if PROBLEM in names else {}
-        kinds.append(State(cls, dict.fromkeys(name for name in names if name != PROBLEM), given, place))
+        kinds.append(StateKind(cls, dict.fromkeys(name for name in names if name != PROBLEM), given, place))
     return {kind.cls.__name__: kind for kind in kinds}
