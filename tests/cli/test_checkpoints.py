@@ -49,9 +49,11 @@ def test_a_checkpoint_of_another_fit_is_an_error_in_one_line(afcm):
 
 
 def test_methods_that_write_none_say_so(afcm):
-    done = afcm("fit", "iris.csv", "--clusters", 3, "--drop", "species", "--method", "CDKM", "--checkpoint", "c")
+    done = afcm(
+        "fit", "iris.csv", "--clusters", 3, "--drop", "species", "--method", "SpectralBaseline", "--checkpoint", "c"
+    )
     assert done.code != 0
-    assert "CDKM does not write checkpoints" in " ".join(done.err.split())
+    assert "SpectralBaseline does not write checkpoints" in " ".join(done.err.split())
 
 
 def test_the_summary_is_the_same_when_the_result_is_read(afcm):
