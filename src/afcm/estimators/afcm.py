@@ -56,19 +56,19 @@ class AFCM(SoftClusterer):
         Neighbours of each sample in the graph, itself not counted. ``"auto"``: 1.5 for each doubling of the mean
         cluster size, ``1.5 log2(n_samples / n_clusters)``, and at least 3.
     graph : {"neighbors", "anchors"}, default="neighbors"
-        ``"neighbors"``: each sample and its nearest neighbours. ``"anchors"``, for many samples: each sample and its
+        ``"neighbors"``: each sample and its nearest neighbors. ``"anchors"``, for many samples: each sample and its
         nearest of a few anchors, by which samples are similar to each other. Time and memory grow linearly with the
-        samples (`afcm.graph.anchors.affinity`). ``n_neighbors`` are then anchors of a sample, and ``"auto"`` is the same rule
+        samples (`afcm.graph.anchors`). ``n_neighbors`` are then anchors of a sample, and ``"auto"`` is the same rule
         with anchors in place of samples.
     n_anchors : int or "auto", default="auto"
         ``"auto"``: 1000, or 10 for each cluster if that is more, and at most all samples.
     neighbor_search : {"auto", "exact", "approximate"}, default="auto"
-        How neighbours are found. ``"approximate"`` (`afcm.neighbors.approximate`) misses a few of them and knows how many
-        (``neighbor_recall_``); it needs the extra ``afcm[fast]``. ``"auto"`` takes it for dense X of more than six
+        How neighbors are found. ``"approximate"`` (`afcm.neighbors.approximate`) misses a few of them and knows how
+        many (``neighbor_recall_``); it needs the extra ``afcm[fast]``. ``"auto"`` takes it for dense X of more than six
         columns and 30 000 samples, where it is the faster one, if it is installed.
     kernel : {"sharpened", "adaptive", "local", "gaussian", "binary"}, default="sharpened"
-        Similarity of neighbours. ``"sharpened"`` looks at the adaptive graph's own eigenvectors and lets the edges fade
-        that run between what they hold apart (`afcm.graph.sharpening`): the best without labels, at about twice the cost.
+        Similarity of neighbors. ``"sharpened"`` looks at the adaptive graph's own eigenvectors and lets the edges fade
+        whose ends they hold apart (`afcm.graph.sharpening`): the best without labels, at about twice the cost.
         ``"adaptive"`` and ``"local"`` scale themselves too. ``"gaussian"`` is the paper's,
         ``exp(−d²/(2 bandwidth²))``. With anchors a sample's weights on them are divided by their sum, and
         ``"sharpened"``, which needs edges between samples, is ``"adaptive"``.
@@ -319,8 +319,8 @@ class AFCM(SoftClusterer):
         """Memberships softened by how mixed a sample's neighborhood is, n×c; rows sum to 1.
 
         `memberships_` are learned by the model, and nearly all of them are 0 or 1: they tell labels, not doubt. These
-        are the same after a random walk over the graph (`afcm.graph.diffusion`), and closer to the share of such samples
-        that is labelled rightly. Their largest entry is not always at `labels_`: between clusters the neighbors may
+        are the same after a random walk over the graph (`afcm.graph.diffusion`), and closer to the share of such
+        samples that is labelled rightly. Their largest entry is not always at `labels_`: between clusters the neighbors may
         outvote the model.
 
         Parameters

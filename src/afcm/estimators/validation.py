@@ -232,7 +232,7 @@ def check_exponent(name: str, value: object) -> float:
 
 
 def check_span(X: Any, ranges: Any) -> None:
-    """`check_scale` from the ranges of the columns, before any distance is taken (sparse X: from its largest entries)."""
+    """`check_scale` from the ranges of the columns, before any distance is taken (sparse X: largest entries)."""
     with np.errstate(over="ignore"):
         reach = float(np.sum(np.asarray(ranges, dtype=np.float64) ** 2))
     if np.any(ranges):

@@ -1,8 +1,8 @@
 """Algorithm 1 on an anchor graph of samples in Dask's chunks: a sweep is one map over chunks and one tree of sums.
 
 The memberships of a row follow from its weights on the anchors and from the steps so far, so nothing of the rows is
-kept: each pass makes their weights again, replays the steps (c·k numbers a row, little beside the weights) and gives the
-sums of the next ones. Rows that are lost with a worker are made again from X, and a new sample is placed by the very
+kept: each pass makes their weights again, replays the steps (c·k numbers a row, little beside the weights) and gives
+the sums of the next ones. Rows that are lost with a worker are made again from X, and a new sample is placed by the very
 steps that placed the fitted ones.
 """
 

@@ -52,7 +52,7 @@ class FittedGraph:
         return function(X, replace(self, similarity=similarity, extension=extension))
 
     def expand(self, X: Any) -> tuple[Any, Any]:
-        """Embedding and memberships of the fitted samples X; those that are not in the graph are placed like new ones."""
+        """Embedding and memberships of the fitted samples X; those not in the graph are placed like new ones."""
         if self.node_of_sample is None:
             return self.embed(X), self.memberships(X)
         node, extension = self.node_of_sample, self.extension
