@@ -320,8 +320,8 @@ class AFCM(SoftClusterer):
 
         `memberships_` are learned by the model, and nearly all of them are 0 or 1: they tell labels, not doubt. These
         are the same after a random walk over the graph (`afcm.graph.diffusion`), and closer to the share of such
-        samples that is labelled rightly. Their largest entry is not always at `labels_`: between clusters the neighbors may
-        outvote the model.
+        samples that is labelled rightly. Their largest entry is not always at `labels_`: between clusters the
+        neighbors may outvote the model.
 
         Parameters
         ----------

@@ -207,8 +207,8 @@ class GeneralizedGaussianMixture(LikelihoodScores, SoftClusterer):
         if self._learns_shape() and np.min(self.shape_) <= lowest:
             warn_user(
                 f"{type(self).__name__}: the learned shape ran to its lower bound {lowest}: the density is a needle "
-                "and its centres sit on single samples; fix shape (0.5 still has heavy tails), or use fewer clusters or "
-                "more samples",
+                "and its centres sit on single samples; fix shape (0.5 still has heavy tails), or use fewer clusters "
+                "or more samples",
                 AFCMWarning,
             )
 

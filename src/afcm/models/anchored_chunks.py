@@ -2,8 +2,8 @@
 
 The memberships of a row follow from its weights on the anchors and from the steps so far, so nothing of the rows is
 kept: each pass makes their weights again, replays the steps (c·k numbers a row, little beside the weights) and gives
-the sums of the next ones. Rows that are lost with a worker are made again from X, and a new sample is placed by the very
-steps that placed the fitted ones.
+the sums of the next ones. Rows that are lost with a worker are made again from X, and a new sample is placed by the
+very steps that placed the fitted ones.
 """
 
 from __future__ import annotations
