@@ -87,6 +87,10 @@ def test_vectors_are_converged_when_their_part_of_the_trace_error_is_negligible(
     np.testing.assert_array_equal(found.unconverged(0.8), found.vectors[:, [1, 3]])
     assert found.unconverged(1e-9) is found.vectors
     np.testing.assert_array_equal(found.unconverged(100.0), found.vectors[:, []])
+    # Guards have the gap of the last wanted one: 0.1² / 0.5 = 0.02, and not 0.1² / 3.
+    three = ritz([9.0, 8.0, 6.5, 6.0], [0.0, 0.0, 0.0, 0.1], 3)
+    np.testing.assert_array_equal(three.unconverged(5.9), three.vectors[:, [3]])
+    np.testing.assert_array_equal(three.unconverged(6.1), three.vectors[:, []])
     # A residual larger than the gap is divided by itself: 5² / 5 and not 5² / 2.
     wide = ritz([9.0, 6.0, 4.0], [0.0, 0.0, 5.0], 2)
     np.testing.assert_array_equal(wide.unconverged(999.0), wide.vectors[:, [2]])
@@ -180,11 +184,11 @@ def test_a_full_space_restarts_from_its_best_ritz_vectors(filled, n_new, kept, a
 
 
 def test_a_space_that_just_has_room_does_not_restart():
-    start, more = random_block(40, 10), random_block(40, 14, 2)
-    space = SearchSpace(operator_of(), 3, start)
-    assert space.expand(more) == 14
+    blocks = random_block(40, 10), random_block(40, 5, 2), random_block(40, 9, 3)
+    space = SearchSpace(operator_of(), 3, blocks[0])
+    assert [space.expand(block) for block in blocks[1:]] == [5, 9]
     assert space.width == space.capacity == 24
-    np.testing.assert_allclose(projector(check(space)), projector(np.hstack([start, more])), atol=1e-10)
+    np.testing.assert_allclose(projector(check(space)), projector(np.hstack(blocks)), atol=1e-10)
 
 
 # Orthonormal columns.
@@ -226,6 +230,13 @@ def test_what_rounding_leaves_of_a_direction_is_dropped():
     assert orthonormal_complement(nearly[:, :1], basis).shape == (6, 0)
     twice = np.column_stack([np.eye(6)[:, 5], np.eye(6)[:, 5] + 1e-7 * np.eye(6)[:, 4]])  # equal to 1e-14 in the Gram
     assert orthonormal_complement(twice, basis).shape == (6, 1)
+
+
+def test_nearly_parallel_directions_become_orthonormal():
+    rng = np.random.default_rng(5)
+    directions = rng.standard_normal((200, 1)) + 3e-6 * rng.standard_normal((200, 6))
+    found = orthonormal_complement(directions, np.empty((200, 0)))
+    np.testing.assert_allclose(found.T @ found, np.eye(6), rtol=0, atol=1e-13)
 
 
 def test_a_block_is_projected_piece_by_piece(monkeypatch):
