@@ -35,9 +35,7 @@ MIN_DISTANCE = 1e-4
 class LearningSolver(DenseSolver):
     """Dense eigen-solves on one graph; after a few of them it learns the graph's eigenvectors and uses those."""
 
-    def __init__(self) -> None:
-        self.n_solves = 0
-        self.basis: EigenBasis | None = None
+    basis: EigenBasis | None = None
 
     @property
     def has_basis(self) -> bool:  # type: ignore[override]
