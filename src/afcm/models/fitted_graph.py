@@ -73,13 +73,13 @@ class FittedGraph:
             raise ValueError(
                 "the fit was of Dask's chunks and kept no graph to walk on; fit samples in memory for this"
             )
-        spread = diffuse(self.walk_graph, self.extension.memberships)
-        if X is not None:
-            similarity, extension, spread = arrays.to_device_of((self.similarity, self.extension, spread), X)
-            return _as_dtype(extension.averaged(similarity.place(X), spread), self.dtype)
-        if not isinstance(self.node_of_sample, slice) and (self.node_of_sample < 0).any():
+        if X is None and not isinstance(self.node_of_sample, slice) and (self.node_of_sample < 0).any():
             raise ValueError("some samples had weight 0 and are not in the graph; give them as X")
-        return _as_dtype(arrays.take_rows(spread, self.node_of_sample), self.dtype)
+        spread = diffuse(self.walk_graph, self.extension.memberships)
+        if X is None:
+            return _as_dtype(arrays.take_rows(spread, self.node_of_sample), self.dtype)
+        similarity, extension, spread = arrays.to_device_of((self.similarity, self.extension, spread), X)
+        return _as_dtype(extension.averaged(similarity.place(X), spread), self.dtype)
 
     def to_host(self) -> FittedGraph:
         kept = (self.similarity, self.extension, self.walk_graph)
