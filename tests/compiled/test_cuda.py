@@ -40,7 +40,7 @@ def test_fused_neighbours_are_exact(n, d, k):
 def test_candidates_are_proven(precise, d):
     X = blobs(20_000, d, 5)
     table, own = cuda_neighbors.Table.of(X, 11), torch.arange(20_000, device="cuda")
-    indices, _, doubtful = cuda_neighbors._searched(table, X, own, 11, precise=precise)
+    indices, _, doubtful = cuda_neighbors._search(table, X, own, 11, precise=precise)
     expected, _ = torch_neighbors.search_blocked(X, 11)
     assert doubtful.numel() < 2000
     proven = torch.ones(20_000, dtype=torch.bool, device="cuda")
