@@ -64,7 +64,7 @@ TESTS = {
     "models.embedded": ["tests/models/test_embedded.py"],
     "models.extension": ["tests/models/test_embedded.py"],
     "models.fuzzy": ["tests/models/test_fuzzy.py"],
-    "models.mixture": ["tests/models/test_mixture.py"],
+    "models.mixture": ["tests/models/test_mixture_steps.py"],
     "models.plain": ["tests/models/test_plain.py"],
     "fitting.starts": ["tests/fitting/test_starts.py"],
 }

@@ -28,6 +28,7 @@ def test_random_memberships_are_the_draws_of_the_seed_divided_by_their_sums():
 
 def test_draws_of_nothing_but_zeros_become_equal_memberships():
     np.testing.assert_array_equal(starts.to_memberships(np.zeros((2, 4))), np.full((2, 4), 0.25))
+    assert (starts.to_memberships(np.array([[0.0, 0.5]])) > 0).all()
 
 
 def test_labels_become_hard_memberships_and_undecided_ones_equal_shares():
@@ -84,6 +85,17 @@ def test_fewer_different_rows_than_clusters_are_no_news():
         warnings.simplefilter("error")
         labels = starts.k_means(np.repeat([[0.0], [1.0]], 5, axis=0), 3, None, seeded())
     assert np.unique(labels).size == 2
+
+
+def test_other_warnings_of_k_means_are_heard(monkeypatch):
+    class Talking(KMeans):
+        def fit(self, *arguments, **how):
+            warnings.warn("something else", RuntimeWarning, stacklevel=1)
+            return super().fit(*arguments, **how)
+
+    monkeypatch.setattr(starts, "KMeans", Talking)
+    with pytest.warns(RuntimeWarning, match="something else"):
+        starts.k_means(np.array([[0.0], [1.0]]), 2, None, seeded())
 
 
 def graph_of(weights, masses=None):
@@ -251,9 +263,10 @@ def test_tensors_keep_their_place():
     centers = starts.seed_centers(tensors[0], 4, tensors[1], seeded())
     assert isinstance(centers, torch.Tensor)
     np.testing.assert_array_equal(centers, starts.seed_centers(points, 4, masses, seeded()))
-    labels = starts.k_means(tensors[0], 4, tensors[1], seeded(), 3)
+    labels = starts.k_means(tensors[0], 4, tensors[1], seeded(), 1)
     assert isinstance(labels, torch.Tensor)
-    np.testing.assert_array_equal(labels, starts.k_means(points, 4, masses, seeded(), 3))
+    np.testing.assert_array_equal(labels, starts.k_means(points, 4, masses, seeded(), 1))
+    assert not np.array_equal(labels, starts.k_means(points, 4, masses, seeded()))  # more runs find something else
     calls = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(torch_k_means, "k_means", lambda *arguments: calls.append(arguments))

@@ -65,7 +65,7 @@ def seed_centers(points: Any, n_clusters: int, masses: Floats | None, random: np
     points, masses = to_host(points), to_host(masses)
     kept, weights, _ = merge_duplicates(points, masses)
     centers, _ = kmeans_plusplus(points[kept], n_clusters, sample_weight=weights, random_state=random)
-    return from_host(np.asarray(centers, dtype=points.dtype), given)
+    return from_host(centers, given)
 
 
 def spectral_start(
