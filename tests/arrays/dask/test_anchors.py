@@ -11,7 +11,7 @@ from afcm import AFCM
 from afcm.checkpoints import Checkpoint
 from afcm.exceptions import HardMembershipsWarning
 from afcm.graph.anchors import learning
-from afcm.graph.anchors.affinity import AnchorGraph
+from afcm.graph.anchors.affinity import CoarseGraph
 from afcm.graph.anchors.weights import AnchorSimilarity
 from afcm.models.anchored import AnchoredProblem
 from afcm.models.anchored_chunks import ChunkedProblem, Replay
@@ -75,7 +75,7 @@ def test_sweeps_of_chunks_are_the_sweeps_in_memory(rings, weighted):
     here = AnchoredProblem.of(weights, masses, 1000.0)
     chunks = da.from_array(rings, chunks=UNEVEN)
     masses = None if masses is None else da.from_array(masses, chunks=UNEVEN[:1])
-    shared = AnchorGraph.of_samples(similarity, chunks, masses)
+    shared = CoarseGraph.from_samples(similarity, chunks, masses)
     np.testing.assert_allclose(shared.weights.toarray(), here.anchors.weights.toarray(), atol=1e-12)
     there = ChunkedProblem(None, masses, shared, 1000.0, chunks, similarity)
     one, other = here.from_memberships(weights @ first), there.from_memberships(Replay.begin(first))
