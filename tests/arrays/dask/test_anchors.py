@@ -182,11 +182,18 @@ def test_what_chunks_cannot_do_is_said(rings, change, words):
     chunks = da.from_array(rings, chunks=(200, 2))
     with pytest.raises(ValueError, match=words):
         copies(SOFT)[0].set_params(**change).fit(chunks)
-    with pytest.raises(ValueError, match="no graph is kept"):
-        SOFT.prepare(chunks)
 
 
 def test_chunks_leave_no_graph_to_walk_on(rings):
     model = SOFT.fit(da.from_array(rings, chunks=(200, 2)))
     with pytest.raises(ValueError, match="in memory"):
         model.calibrated_memberships()
+
+
+def test_a_prepared_graph_of_chunks_serves_many_fits(rings):
+    chunks = da.from_array(rings, chunks=(200, 2))
+    prepared = SOFT.prepare(chunks)
+    one, other = copies(SOFT)
+    one.fit_prepared(prepared), other.fit(chunks)
+    np.testing.assert_array_equal(one.memberships_.compute(), other.memberships_.compute())
+    assert one.n_features_in_ == other.n_features_in_ == 2
