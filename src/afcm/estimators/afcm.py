@@ -367,9 +367,10 @@ class AFCM(SoftClusterer):
     def _validate_training(self, X: Any) -> Any:
         if self.affinity == "precomputed" and (arrays.is_tensor(X) or self.device is not None):
             raise ValueError("affinity='precomputed' needs NumPy or SciPy similarities; use them, and device=None")
-        self._refuse_tensors(X)
         if arrays.is_dask(X):
             self._refuse_for_chunks()
+        else:
+            self._refuse_tensors(X)
         neighbors = self.graph == "neighbors"
         X = validate_samples(
             self,
