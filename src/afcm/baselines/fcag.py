@@ -27,7 +27,7 @@ DEFAULT_NEIGHBORS, NEIGHBOR_SHARE = 10, 4
 
 
 @dataclass(frozen=True)
-class AnchorState:
+class GuidanceState:
     """Labels of the anchors, as numbers and as the indicator Q (m×c)."""
 
     labels: Integers
@@ -43,16 +43,16 @@ class AnchorState:
 
 
 @dataclass(frozen=True)
-class AnchorProblem:
+class GuidanceProblem:
     """``max_Q Σ_k ‖B q_k‖`` over hard labels of the anchors, given ``G = Bᵀ B`` (CSR)."""
 
     anchors: Floats
     gram: Any
     n_clusters: int
 
-    state_types: ClassVar[tuple[type, ...]] = (AnchorState,)  # for checkpoints
+    state_types: ClassVar[tuple[type, ...]] = (GuidanceState,)  # for checkpoints
 
-    def sweep(self, state: AnchorState) -> AnchorState:
+    def sweep(self, state: GuidanceState) -> GuidanceState:
         """Every anchor once, in order: to the cluster that raises the sum most, if any does."""
         labels, links, squares = state.labels.copy(), state.links.copy(), state.squares.copy()
         sizes = np.bincount(labels, minlength=self.n_clusters)
@@ -62,11 +62,11 @@ class AnchorProblem:
         loop(gram, links, squares, sizes, labels)
         return self.at(labels)
 
-    def at(self, labels: Integers) -> AnchorState:
+    def at(self, labels: Integers) -> GuidanceState:
         """The state of these labels of the anchors."""
         indicator = starts.one_hot(labels, self.n_clusters)
         links = self.gram @ indicator
-        return AnchorState(labels, indicator, links, equations.cluster_squares(links, indicator))
+        return GuidanceState(labels, indicator, links, equations.cluster_squares(links, indicator))
 
 
 class FCAG(Baseline):
@@ -155,13 +155,13 @@ class FCAG(Baseline):
         self.random_state = random_state
         self.callback = callback
 
-    def _problem(self, X: Any, random: np.random.RandomState) -> AnchorProblem:
+    def _problem(self, X: Any, random: np.random.RandomState) -> GuidanceProblem:
         n_anchors = self._effective_anchors(X.shape[0])
         self._n_neighbors = self._effective_neighbors(n_anchors)
         self.anchors_ = METHODS[self.anchors](X, n_anchors, random)
         self._weights = anchor_weights(X, self.anchors_, self._n_neighbors)
         gram = sp.csr_array(self._weights.T @ self._weights)
-        return AnchorProblem(self.anchors_, gram, self.n_clusters)
+        return GuidanceProblem(self.anchors_, gram, self.n_clusters)
 
     def _effective_anchors(self, n_samples: int) -> int:
         if self.n_anchors == "auto":
@@ -184,7 +184,7 @@ class FCAG(Baseline):
             )
         return int(self.n_neighbors)
 
-    def _start(self, problem: AnchorProblem, random: np.random.RandomState) -> AnchorState:
+    def _start(self, problem: GuidanceProblem, random: np.random.RandomState) -> GuidanceState:
         n_anchors, n_clusters = problem.anchors.shape[0], self.n_clusters
         if not isinstance(self.init, str):
             return problem.at(check_labels(validation.number_array("init", self.init), n_anchors, n_clusters))
@@ -192,7 +192,7 @@ class FCAG(Baseline):
             return problem.at(random_labels(n_anchors, n_clusters, random))
         return problem.at(starts.k_means(problem.anchors, n_clusters, None, random))
 
-    def _store(self, problem: AnchorProblem, best: Result[AnchorState]) -> None:
+    def _store(self, problem: GuidanceProblem, best: Result[GuidanceState]) -> None:
         self.anchor_labels_ = best.state.labels
         self._store_run(best, self._weights @ best.state.memberships, doubt_hard=False)
         del self._weights

@@ -1,11 +1,11 @@
 """Download data sets from openml.org by scikit-learn, and keep them in the cache folder."""
 
-import warnings
 from http.client import HTTPException
 from pathlib import Path
 
 import numpy as np
 
+from afcm._util.messages import warn_user
 from afcm.datasets.archives import write_archive
 from afcm.datasets.records import DatasetInfo, Samples, as_samples
 
@@ -35,4 +35,4 @@ def keep_download(path: Path, samples: Samples) -> None:
     try:
         write_archive(path, samples)
     except OSError as error:
-        warnings.warn(f"the download was not kept in {path}: {error}; it is fetched again next time", stacklevel=4)
+        warn_user(f"the download was not kept in {path}: {error}; it is fetched again next time", UserWarning)
