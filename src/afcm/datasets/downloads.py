@@ -1,5 +1,6 @@
 """Download data sets from openml.org by scikit-learn, and keep them in the cache folder."""
 
+import warnings
 from http.client import HTTPException
 from pathlib import Path
 
