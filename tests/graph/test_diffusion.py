@@ -1,71 +1,60 @@
-"""Memberships after a walk over the graph: the closed form, rows that sum to one, doubt where neighbourhoods mix."""
+"""Memberships after a walk over the graph: the finite sum, its limit, and rows that sum to one."""
+
+import math
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.datasets import make_blobs
 
-from afcm import AFCM
-from afcm.exceptions import HardMembershipsWarning
+from afcm.graph import diffusion
 from afcm.graph.affinity import normalize_graph
 from afcm.graph.diffusion import diffuse
-from tests.graph.test_counting import random_weights
+from tests.graph.graphs import random_weights
 from tests.strategies import quick
 
 
-@quick
-@given(st.integers(0, 2**32 - 1), st.booleans())
-def test_equals_the_closed_form(seed, weighted):
-    rng = np.random.default_rng(seed)
-    weights = random_weights(rng, 12)
-    masses = rng.integers(1, 4, 12).astype(float) if weighted else None
-    memberships = rng.dirichlet(np.ones(3), size=12)
-    graph = normalize_graph(weights, masses)
+def random_walk(weights, masses):
+    """``P = D⁻¹ W M``, dense; a node without neighbors stays where it is."""
     walk = weights.toarray() * (1.0 if masses is None else masses)
-    degrees = walk.sum(axis=1, keepdims=True)
-    walk = np.where(degrees > 0, walk / np.where(degrees > 0, degrees, 1), np.eye(12))
+    for node, row in enumerate(walk):
+        row[node] = 1.0 if row.sum() == 0 else row[node]
+    return walk / walk.sum(axis=1, keepdims=True)
+
+
+@st.composite
+def walks(draw):
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    weights = random_weights(rng, 12)
+    masses = rng.integers(1, 4, 12).astype(float) if draw(st.booleans()) else None
+    return normalize_graph(weights, masses), random_walk(weights, masses), rng.dirichlet(np.ones(3), size=12)
+
+
+@quick
+@given(walks(), st.sampled_from([0.05, 0.1, 0.5]))
+def test_equals_the_sum_over_steps(case, restart):
+    graph, walk, memberships = case
+    n_steps = math.ceil(math.log(1e-3) / math.log(1 - restart))
+    powers = [memberships]
+    for _ in range(n_steps):
+        powers.append(walk @ powers[-1])
+    expected = sum(restart * (1 - restart) ** step * power for step, power in enumerate(powers[:-1]))
+    expected += (1 - restart) ** n_steps * powers[-1]
+    np.testing.assert_allclose(diffuse(graph, memberships, restart), expected, rtol=1e-11, atol=1e-14)
+
+
+@quick
+@given(walks())
+def test_equals_the_closed_form(case):
+    graph, walk, memberships = case
     exact = 0.1 * np.linalg.solve(np.eye(12) - 0.9 * walk, memberships)
-    found = diffuse(graph, memberships, 0.1)
+    found = diffuse(graph, memberships)
     np.testing.assert_allclose(found, exact, atol=2e-3)
     np.testing.assert_allclose(found.sum(axis=1), 1, atol=1e-12)
 
 
-@pytest.fixture(scope="module")
-def touching():
-    X, y = make_blobs(400, centers=[[0, 0], [5, 0]], cluster_std=1.4, random_state=0)
-    with pytest.warns(HardMembershipsWarning, match="calibrated_memberships"):
-        return X, y, AFCM(2, random_state=0).fit(X)
-
-
-def test_doubt_is_where_the_labels_are_wrong(touching):
-    _, y, model = touching
-    wrong = model.labels_ != y
-    wrong = ~wrong if wrong.mean() > 0.5 else wrong
-    confidence = model.calibrated_memberships().max(axis=1)
-    assert 0 < wrong.sum() < 40
-    assert confidence[wrong].mean() < confidence[~wrong].mean() - 0.1
-
-
-def test_new_samples_get_the_mean_of_their_neighbours_and_known_ones_their_own(touching):
-    X, _, model = touching
-    np.testing.assert_array_equal(model.calibrated_memberships(X[:7]), model.calibrated_memberships()[:7])
-    fresh = model.calibrated_memberships(X[:7] + 1e-3)
-    np.testing.assert_allclose(fresh.sum(axis=1), 1, atol=1e-12)
-    np.testing.assert_allclose(fresh, model.calibrated_memberships()[:7], atol=0.15)
-
-
-def test_samples_of_weight_zero_must_be_given(touching):
-    X, _, _ = touching
-    with pytest.warns(HardMembershipsWarning):
-        model = AFCM(2, random_state=0).fit(X, sample_weight=np.r_[0.0, np.ones(399)])
-    with pytest.raises(ValueError, match="weight 0"):
-        model.calibrated_memberships()
-    assert model.calibrated_memberships(X[:1]).shape == (1, 2)
-
-
-def test_negative_similarities_are_refused():
-    model = AFCM(2, affinity="precomputed", random_state=0).fit(np.kron(np.eye(2), np.ones((8, 8))))
-    for method in (model.predict_proba, model.transform, model.calibrated_memberships):
-        with pytest.raises(ValueError, match="negative similarity"):
-            method(-np.ones((1, 16)))
+def test_the_default_walk_is_about_ten_steps_long():
+    graph = normalize_graph(random_weights(np.random.default_rng(0), 9))
+    memberships = np.random.default_rng(1).dirichlet(np.ones(2), size=9)
+    np.testing.assert_array_equal(diffuse(graph, memberships), diffuse(graph, memberships, 0.1))
+    assert pytest.approx(1e-3) == diffusion.TOLERANCE

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.datasets import make_blobs
 
 from afcm import AFCM
 from afcm.baselines import SpectralBaseline
@@ -72,3 +73,11 @@ def test_spectral_baseline_refuses_samples_that_are_not_in_the_graph(rings):
     prepared = AFCM(3, n_neighbors=10).prepare(rings, sample_weight=np.r_[0.0, np.ones(len(rings) - 1)])
     with pytest.raises(ValueError, match="weight 0"):
         SpectralBaseline(3).fit_prepared(prepared)
+
+
+def test_repeated_samples_and_their_weight_give_the_same_sharpened_graph():
+    X, _ = make_blobs(120, centers=3, cluster_std=2.5, random_state=0)
+    doubled = AFCM(3).prepare(np.vstack([X, X[:40]]))
+    weighted = AFCM(3).prepare(X, sample_weight=np.where(np.arange(120) < 40, 2.0, 1.0))
+    np.testing.assert_array_equal(doubled.graph.affinity.toarray(), weighted.graph.affinity.toarray())
+    assert doubled.base is not doubled.graph

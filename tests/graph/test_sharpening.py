@@ -7,20 +7,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import make_blobs, make_moons
 
-from afcm import AFCM
 from afcm.arrays import numpy_arrays
-from afcm.fitting.starts import one_hot
 from afcm.graph import sharpening
 from afcm.graph.affinity import normalize_graph, normalized_cut
-from afcm.graph.similarity import agreement_weights, default_n_neighbors, search_neighbors
+from afcm.graph.similarity import agreement_weights, search_neighbors
+from tests.graph.graphs import dense_leading, dense_normalized
 from tests.strategies import quick
 
 
-def bridged(seed=0, std=2.2):
+def bridged(n=240, std=2.2, k=8):
     """Touching blobs with their agreed graph."""
-    X, y = make_blobs(240, centers=[[0, 0], [8, 0], [0, 8]], cluster_std=std, random_state=seed)
-    weights = agreement_weights(*search_neighbors(X, 8))
+    X, y = make_blobs(n, centers=[[0, 0], [8, 0], [0, 8]], cluster_std=std, random_state=0)
+    weights = agreement_weights(*search_neighbors(X, k))
     return weights, y
+
+
+def slow_coherence(one, other, fewest):
+    """``mean_q max(0, cos_q)^4`` of two rows."""
+    powers = []
+    for q in range(fewest, len(one) + 1):
+        cosine = one[:q] @ other[:q] / np.linalg.norm(one[:q]) / np.linalg.norm(other[:q])
+        powers.append(max(0.0, cosine) ** 4)
+    return sum(powers) / len(powers)
 
 
 @quick
@@ -31,11 +39,47 @@ def test_coherence_equals_its_formula(seed, fewest):
     rows, columns = rng.integers(30, size=(2, 50))
     found = sharpening.coherence(vectors, (rows, columns), fewest)
     for i, j, value in zip(rows, columns, found, strict=True):
-        cosines = [
-            max(0.0, vectors[i, :q] @ vectors[j, :q] / np.linalg.norm(vectors[i, :q]) / np.linalg.norm(vectors[j, :q]))
-            for q in range(fewest, 7)
-        ]
-        assert value == pytest.approx(np.mean(np.array(cosines) ** 4), abs=1e-12)
+        assert value == pytest.approx(slow_coherence(vectors[i], vectors[j], fewest), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("n_clusters", "n_neighbors", "n_vectors", "weighted"), [(3, 5, 6, False), (3, 9, 5, True), (2, 5, 4, True)]
+)
+def test_every_edge_keeps_its_share_of_the_dense_eigenvectors(n_clusters, n_neighbors, n_vectors, weighted):
+    """``w (0.01 + 0.99 mean_q max(0, cos_q)⁴)`` for q from c to the smaller of 2c and n / 2k."""
+    weights, _ = bridged(n=90, k=5)
+    masses = np.random.default_rng(0).integers(1, 4, size=90).astype(float) if weighted else None
+    dense = weights.toarray()
+    vectors = dense_leading(dense_normalized(dense, masses)[0], n_vectors)[1]
+    expected = np.zeros_like(dense)
+    for i, j in zip(*np.nonzero(dense), strict=True):
+        expected[i, j] = dense[i, j] * (0.01 + 0.99 * slow_coherence(vectors[i], vectors[j], n_clusters))
+    affinity, degrees = dense_normalized(expected, masses)
+    found = sharpening.sharpen(normalize_graph(weights, masses), weights, n_clusters, n_neighbors)
+    np.testing.assert_allclose(found.graph.degrees, degrees, rtol=1e-10)
+    np.testing.assert_allclose(found.graph.affinity.toarray(), affinity, rtol=1e-10, atol=1e-16)
+    np.testing.assert_array_equal(found.graph.masses, masses)
+    np.testing.assert_allclose(np.abs(found.hint.T @ vectors), np.eye(n_vectors), atol=1e-9)
+
+
+def test_the_further_eigenvectors_are_rough_and_searched_for_from_the_accurate_ones(monkeypatch):
+    asked, given_back = [], []
+    solve = sharpening.eigenvectors.solve_leading
+
+    def watch(*given, **how):
+        asked.append((given[1:], how))
+        given_back.append(solve(*given, **how))
+        return given_back[-1]
+
+    monkeypatch.setattr(sharpening.eigenvectors, "solve_leading", watch)
+    weights, _ = bridged()
+    sharpening.sharpen(normalize_graph(weights), weights, 3, 8)
+    assert asked == [((3,), {}), ((6,), {"hint": given_back[0].vectors, "max_steps": 8})]
+
+
+def test_a_graph_of_no_edges_has_no_coherence():
+    none = np.zeros(0, dtype=int)
+    assert sharpening.coherence(np.ones((3, 2)), (none, none), 1).shape == (0,)
 
 
 def test_blocks_of_edges_give_the_same(monkeypatch):
@@ -57,7 +101,7 @@ def test_the_true_clusters_are_cut_more_cleanly(seed):
     weights = agreement_weights(*search_neighbors(X, 11))
     before = normalize_graph(weights)
     after = sharpening.sharpen(before, weights, 2, 11).graph
-    assert normalized_cut(after, one_hot(y, 2)) < 0.9 * normalized_cut(before, one_hot(y, 2))
+    assert normalized_cut(after, np.eye(2)[y]) < 0.9 * normalized_cut(before, np.eye(2)[y])
 
 
 def test_no_edge_appears_or_disappears_and_the_graph_stays_symmetric():
@@ -71,32 +115,13 @@ def test_a_graph_that_falls_apart_anyway_is_left_alone():
     weights, _ = bridged(std=0.3)
     graph = normalize_graph(weights)
     assert graph.components[0] >= 3
-    assert sharpening.sharpen(graph, weights, 3, 8).graph is graph
+    for n_clusters in (2, graph.components[0]):
+        assert sharpening.sharpen(graph, weights, n_clusters, 8) == (graph, None)
 
 
 def test_no_more_eigenvectors_than_neighbours_resolve():
     weights, _ = bridged()
     graph = normalize_graph(weights)
-    assert sharpening.sharpen(graph, weights, 3, 41).graph is graph  # 240 // 82 = 2, not above 3
-
-
-@pytest.mark.parametrize(
-    ("n_nodes", "n_clusters", "expected"), [(30_000, 10, 17), (150, 3, 8), (400, 40, 5), (6, 5, 3)]
-)
-def test_neighbours_grow_with_the_logarithm_of_a_cluster(n_nodes, n_clusters, expected):
-    assert default_n_neighbors(n_nodes, n_clusters) == expected
-
-
-def test_repeated_samples_and_their_weight_give_the_same_sharpened_graph():
-    X, _ = make_blobs(120, centers=3, cluster_std=2.5, random_state=0)
-    doubled = AFCM(3).prepare(np.vstack([X, X[:40]]))
-    weighted = AFCM(3).prepare(X, sample_weight=np.where(np.arange(120) < 40, 2.0, 1.0))
-    np.testing.assert_array_equal(doubled.graph.affinity.toarray(), weighted.graph.affinity.toarray())
-    assert doubled.base is not doubled.graph
-
-
-def test_an_edge_between_strangers_keeps_the_floor(monkeypatch):
-    weights, _ = bridged()
-    monkeypatch.setattr(sharpening, "coherence", lambda vectors, edges, fewest: np.zeros(edges[0].size))
-    after = sharpening.sharpen(normalize_graph(weights), weights, 3, 8).graph
-    np.testing.assert_allclose(after.degrees, sharpening.FLOOR * weights.sum(axis=1), rtol=1e-12)
+    for n_neighbors in (41, 40):  # 240 // 82 = 2 and 240 // 80 = 3, not above 3
+        assert sharpening.sharpen(graph, weights, 3, n_neighbors) == (graph, None)
+    assert sharpening.sharpen(graph, weights, 3, 30).graph is not graph  # 240 // 60 = 4

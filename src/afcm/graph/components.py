@@ -33,7 +33,7 @@ def join_components(
     gaps = component_gaps(labels, sizes.size, points, random)
     target = kept[np.argmin(gaps[:, kept], axis=1)]
     target[kept] = kept
-    masses = np.bincount(target, weights=sizes, minlength=sizes.size)[kept].astype(np.float64)
+    masses = np.bincount(target, weights=sizes)[kept].astype(np.float64)
     groups = np.empty(sizes.size, dtype=np.intp)
     groups[kept] = agglomerate(gaps[np.ix_(kept, kept)], masses, n_clusters)
     return np.where(labels >= 0, groups[target[labels]], -1)
@@ -42,7 +42,7 @@ def join_components(
 def component_gaps(labels: Integers, n_components: int, points: Any, random: np.random.RandomState) -> Floats:
     """The smallest squared distance between the witnesses of each two components; all 1 without points."""
     if points is None:
-        return 1.0 - np.eye(n_components)
+        return np.ones((n_components, n_components))
     rows, offsets = draw_witnesses(labels, n_components, random)
     squared = euclidean_distances(arrays.to_host(arrays.take_rows(points, rows)), squared=True)
     return np.minimum.reduceat(np.minimum.reduceat(squared, offsets, axis=0), offsets, axis=1)

@@ -114,7 +114,7 @@ def _split(
     depths = np.where((passed >= least) & (passed <= size - least), valley_depths(profile / unit), 0.0)
     deepest = int(np.argmax(depths))
     sizes = (float(passed[deepest]), size - float(passed[deepest]))
-    valley = Valley(float(depths[deepest]), math.sqrt(2 * math.log(max(size / least, 2))), sizes)
+    valley = Valley(float(depths[deepest]), math.sqrt(2 * math.log(size / least)), sizes)
     return [nodes[order[: deepest + 1]], nodes[order[deepest + 1 :]]], valley
 
 

@@ -39,7 +39,7 @@ def merge_duplicates(points: Any, sample_weight: Floats | None = None, *, merge:
     if sample_weight is None and first.size == n:
         return everything
     weights = np.ones(n) if sample_weight is None else sample_weight
-    masses = np.bincount(inverse, weights=weights, minlength=first.size).astype(np.float64)
+    masses = np.bincount(inverse, weights=weights).astype(np.float64)
     kept = masses > 0
     renumbered = np.where(kept, np.cumsum(kept) - 1, -1)
     return DistinctRows(first[kept], masses[kept], renumbered[inverse])

@@ -1,0 +1,60 @@
+"""Clusters of toys are counted right, and data without clusters are one."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs, make_moons
+
+from afcm.datasets import make_rings, make_spirals
+from afcm.graph import counting
+from afcm.graph.prepared import count_parts, search_for_counting
+from afcm.graph.similarity import search_neighbors
+
+
+def counted(X, masses=None):
+    return count_parts(*search_for_counting(X), masses)
+
+
+@pytest.mark.parametrize(("make", "expected"), [(make_spirals, 2), (make_rings, 3)])
+def test_toys_are_counted(make, expected):
+    for seed in range(3):
+        assert counted(make(random_state=seed)[0]).count == expected
+
+
+def test_moons_and_blobs_are_counted():
+    assert counted(make_moons(500, noise=0.05, random_state=0)[0]).count == 2
+    rng = np.random.default_rng(0)
+    for n_clusters, n_features in ((2, 50), (5, 2), (12, 10)):
+        centers = rng.standard_normal((n_clusters, n_features))
+        distances = np.linalg.norm(centers[:, None] - centers, axis=2)
+        centers *= 8 / distances[distances > 0].min()
+        X, _ = make_blobs(60 * n_clusters, centers=centers, random_state=1)
+        assert counted(X).count == n_clusters
+
+
+@pytest.mark.parametrize("n_features", [1, 2, 10])
+def test_one_gaussian_and_one_cube_are_one(n_features):
+    """Chance is met now and then: one draw in twenty may be split."""
+    counts = []
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        for X in (rng.standard_normal((300, n_features)), rng.random((300, n_features))):
+            found = counted(X)
+            assert all(valley.depth < valley.needed for valley in found.within)
+            counts.append(found.count)
+    assert counts.count(1) >= 19
+
+
+def test_labels_are_the_pieces_and_scattered_samples_none():
+    X, y = make_blobs([80, 60, 40], centers=[[0, 0], [20, 0], [0, 20]], random_state=0)
+    found = counted(np.vstack([X, [[500.0, 500.0]]]))
+    assert found.count == 3
+    for label in range(3):
+        assert len(set(y[found.labels[:180] == label])) == 1
+
+
+def test_no_piece_is_smaller_than_half_a_neighbour_list(monkeypatch):
+    asked = []
+    monkeypatch.setattr(counting, "split_at_valleys", lambda weights, masses, least: asked.append(least))
+    for k in (6, 30):
+        count_parts(search_neighbors(np.random.default_rng(0).random((80, 2)), k)[0], k, None)
+    assert asked == [5, 15]

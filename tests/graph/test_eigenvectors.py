@@ -1,0 +1,96 @@
+"""Leading eigenvectors equal those of a dense solve; the first search space holds what is known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from afcm.graph import eigenvectors
+from afcm.graph.affinity import normalize_graph
+from afcm.linalg import eigensolver
+from afcm.linalg.search_space import n_guards
+from tests.graph.graphs import dense_leading, dense_normalized, random_weights
+
+
+def three_components():
+    """Two components, an isolated node, and masses."""
+    weights = sp.block_diag([np.ones((3, 3)) - np.eye(3), [[0]], [[0, 2], [2, 0]]]).toarray()
+    return weights, np.array([1.0, 2.0, 3.0, 1.0, 2.0, 1.0])
+
+
+@pytest.mark.parametrize("searched", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_leading_eigenvectors_are_those_of_a_dense_solve(weighted, searched):
+    rng = np.random.default_rng(0)
+    weights = random_weights(rng, 30).toarray() + 0.01
+    masses = rng.integers(1, 4, size=30).astype(float) if weighted else None
+    values, vectors = dense_leading(dense_normalized(weights, masses)[0], 3)
+    with pytest.MonkeyPatch.context() as patch:
+        for limit in ("DENSE_LIMIT", "DENSE_PER_VECTOR", "DENSE_MOST") if searched else ():
+            patch.setattr(eigensolver, limit, 0)
+        found = eigenvectors.solve_leading(normalize_graph(sp.csr_array(weights), masses), 3, 1e-10)
+    np.testing.assert_allclose(found.values, values, atol=1e-9)
+    np.testing.assert_allclose(found.vectors @ found.vectors.T, vectors @ vectors.T, atol=1e-6)
+
+
+def test_a_solve_is_told_how_accurate_and_how_long(monkeypatch):
+    asked = []
+
+    def watch(operator, block, n_wanted, **how):
+        asked.append((operator.graph, operator.weight, operator.factor, block, n_wanted, how))
+
+    monkeypatch.setattr(eigenvectors.eigensolver, "leading_eigenvectors", watch)
+    graph = normalize_graph(random_weights(np.random.default_rng(0), 12))
+    hint = np.random.default_rng(1).standard_normal((12, 2))
+    solver = eigensolver.DenseSolver()
+    eigenvectors.solve_leading(graph, 2)
+    eigenvectors.solve_leading(graph, 2, 1e-5, dense=solver, hint=hint, max_steps=7)
+    for (operator, weight, factor, block, n_wanted, how), given_hint, expected in zip(
+        asked,
+        (None, hint),
+        ({"angle_tol": 1e-2, "max_steps": 2000, "dense": None}, {"angle_tol": 1e-5, "max_steps": 7, "dense": solver}),
+        strict=True,
+    ):
+        assert operator is graph.operator
+        assert (weight, factor, n_wanted, how) == (1.0, None, 2, expected)
+        np.testing.assert_array_equal(block, eigenvectors.search_block(graph, 2, given_hint))
+
+
+@pytest.mark.parametrize("n_hints", [None, 1, 20])
+@pytest.mark.parametrize("n_clusters", [1, 2, 3])
+def test_the_first_search_space_is_known_vectors_then_hints_then_draws(n_clusters, n_hints):
+    weights, masses = three_components()
+    graph = normalize_graph(sp.csr_array(weights), masses)
+    hint = None if n_hints is None else np.random.default_rng(1).standard_normal((6, n_hints))
+    width = n_clusters + n_guards(n_clusters)
+    known = np.zeros((6, 2))
+    for column, members in enumerate(([0, 1, 2], [4, 5])):
+        known[members, column] = np.sqrt(masses[members] * (weights @ masses)[members])
+    known = (known / np.linalg.norm(known, axis=0))[:, :n_clusters]
+    if hint is not None:
+        known = np.hstack([known, hint])[:, :width]
+    drawn = np.random.RandomState(0).standard_normal((6, width - known.shape[1]))
+    found = eigenvectors.search_block(graph, n_clusters, hint)
+    np.testing.assert_allclose(found, np.hstack([known, drawn]), rtol=1e-12)
+
+
+def test_null_vectors_of_groups_of_components_are_eigenvectors():
+    weights, masses = three_components()
+    graph = normalize_graph(sp.csr_array(weights), masses)
+    labels = np.array([1, 1, 1, -1, 0, 0])
+    found = eigenvectors.null_space(graph, labels, 2)
+    roots = np.sqrt(masses * (weights @ masses))
+    for group in range(2):
+        expected = np.where(labels == group, roots, 0)
+        np.testing.assert_allclose(found.vectors[:, group], expected / np.linalg.norm(expected), rtol=1e-12)
+    np.testing.assert_allclose(graph.operator @ found.vectors, found.vectors, atol=1e-12)
+    np.testing.assert_array_equal(found.values, [1.0, 1.0])
+    assert found.graph_image is found.vectors
+    assert (found.residual, found.trace_error, found.n_products, found.converged) == (0.0, 0.0, 0, True)
+
+
+def test_an_indicator_has_a_one_at_each_label():
+    found = eigenvectors.indicator(np.array([2, 0, -1]), 3)
+    np.testing.assert_array_equal(found, [[0, 0, 1], [1, 0, 0], [0, 0, 1]])
+    assert found.dtype == np.float64
