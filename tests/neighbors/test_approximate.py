@@ -10,7 +10,7 @@ from afcm import AFCM
 from afcm._util import threads
 from afcm.neighbors import approximate, find_neighbors
 from afcm.neighbors.search import MANY_SAMPLES, is_approximate
-from tests.neighbors.test_search import by_sorting
+from tests.neighbors.brute import sort_neighbors
 
 pytest.importorskip("numba", reason="the approximate search needs Numba (afcm[fast])")
 
@@ -20,7 +20,7 @@ def touching(n, d, dtype=np.float64):
 
 
 def true_share(found, points):
-    order, _ = by_sorting(points, found.indices.shape[1])
+    order, _ = sort_neighbors(points, found.indices.shape[1])
     return np.mean([np.intersect1d(a, b).size / b.size for a, b in zip(found.indices, order, strict=True)])
 
 
@@ -82,7 +82,7 @@ def test_offsets_and_far_outliers_cost_no_neighbors():
 def test_crowds_of_equal_samples_do_not_stop_the_search():
     points = np.concatenate([touching(1500, 8), np.zeros((1500, 8)), np.ones((60, 8))])
     found = find_neighbors(points, 5, search="approximate")
-    _, squared = by_sorting(points, 5)
+    _, squared = sort_neighbors(points, 5)
     assert np.mean(found.squared <= squared * (1 + 1e-9)) > 0.95
 
 

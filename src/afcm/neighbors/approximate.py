@@ -155,9 +155,8 @@ def draw_cells(samples: ScaledSamples, size: int, random: np.random.Generator) -
         return split_cell(samples, groups[number], size, np.random.default_rng(states[number]))
 
     fine = threads.map_in_threads(split, range(n_coarse))
-    starts = np.cumsum([0, *(part.order.size for part in fine)])
-    offsets = [part.offsets[:-1] + start for part, start in zip(fine, starts, strict=False)]
-    return Cells(np.concatenate([part.order for part in fine]), np.concatenate([*offsets, [n]]))
+    sizes = np.concatenate([np.diff(part.offsets) for part in fine])
+    return Cells(np.concatenate([part.order for part in fine]), np.concatenate([[0], np.cumsum(sizes)]))
 
 
 def split_cell(samples: ScaledSamples, group: Integers, size: int, random: np.random.Generator) -> Cells:
@@ -222,8 +221,8 @@ class RecallSample(NamedTuple):
 def measure_distances(points: Floats, asked: Integers, others: Integers) -> Floats:
     """Squared distances (float64) of each sample asked to its row of others; infinite to itself and to −1."""
     squared = np.empty(others.shape)
-    for row, (own, numbers) in enumerate(zip(asked, others, strict=True)):
-        difference = points[numbers].astype(np.float64) - points[own]
+    for row, own in enumerate(asked):
+        difference = points[others[row]].astype(np.float64) - points[own]
         squared[row] = np.einsum("ij,ij->i", difference, difference)
     squared[(others == asked[:, None]) | (others < 0)] = np.inf
     return squared

@@ -66,7 +66,7 @@ class CellTable:
         """Learn the cells; the results of a search do not depend on them."""
         centers = learn_centers(points)
         cells, distances = assign_to_centers(points, centers)
-        order = np.argsort(cells, kind="stable")
+        order = np.argsort(cells)
         radii = np.zeros(centers.shape[0])
         np.maximum.at(radii, cells, distances)
         return cls(points, order, np.searchsorted(cells[order], np.arange(radii.size + 1)), centers, radii)
@@ -86,7 +86,9 @@ class CellTable:
         size = max(1, BLOCK_ELEMENTS // frame.samples.size)
         blocks = [slice(first, first + size) for first in range(0, queries.shape[0], size)]
         parts = [search_frame(frame, queries[rows], None if own is None else own[rows], count) for rows in blocks]
-        return Candidates(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+        return Candidates(
+            np.concatenate([part.samples for part in parts]), np.concatenate([part.beyond for part in parts])
+        )
 
     def frame_within_reach(self, cell: int, queries: Floats, count: int) -> Frame:
         """The samples of all cells that can hold one of the ``count`` nearest of a query, besides the query itself."""
@@ -144,10 +146,10 @@ def select_smallest_by_groups(costs: Floats, count: int) -> Integers:
     """Columns of the ``count`` smallest entries of each row: the groups with the smallest minima, then their members.
 
     Group g of G holds columns g, g + G, g + 2G, …, so that minima run along memory. Columns that fill no group are
-    members always. The size of a group balances the two steps.
+    members always.
     """
     n_rows, n_columns = costs.shape
-    size = int(np.clip(np.sqrt(n_columns / count), 1, 64))
+    size = group_size(n_columns, count)
     n_groups = n_columns // size
     if n_groups <= count:
         return select_smallest(costs, count)
@@ -157,6 +159,11 @@ def select_smallest_by_groups(costs: Floats, count: int) -> Integers:
     columns = np.concatenate([columns, rest], axis=1)
     best = select_smallest(np.take_along_axis(costs, columns, axis=1), count)
     return np.take_along_axis(columns, best, axis=1)
+
+
+def group_size(n_columns: int, count: int) -> int:
+    """Columns in a group: balances the minima (n_columns / size) and the members of the best groups (count · size)."""
+    return int(np.clip(np.sqrt(n_columns / count), 1, 64))
 
 
 def select_smallest(values: Floats, count: int) -> Integers:

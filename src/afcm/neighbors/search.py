@@ -109,9 +109,7 @@ def _search_cells(points: Floats, k: int, queries: Floats | None) -> Neighbors:
     result = measure_candidates(points, asked, found, k)
     farthest = result.squared[:, -1]
     doubtful = np.flatnonzero(farthest - beyond > MISS_TOLERANCE * farthest)
-    if not doubtful.size or count >= points.shape[0] - (queries is None):
-        return result
-    return _search_again(result, points, queries, doubtful)
+    return _search_again(result, points, queries, doubtful) if doubtful.size else result
 
 
 def _search_again(result: Neighbors, points: Floats, queries: Floats | None, rows: Integers) -> Neighbors:
@@ -135,7 +133,7 @@ def measure_candidates(points: Floats, queries: Floats, indices: Integers, k: in
     for rows in _slices(indices.shape[0], indices.shape[1] * points.shape[1]):
         difference = points[indices[rows]].astype(np.float64) - queries[rows, None, :]
         squared[rows] = np.einsum("ijd,ijd->ij", difference, difference)
-    order = np.lexsort((indices, squared), axis=1)[:, :k]
+    order = np.lexsort((indices, squared))[:, :k]
     return Neighbors(np.take_along_axis(indices, order, axis=1), np.take_along_axis(squared, order, axis=1))
 
 
