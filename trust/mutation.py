@@ -62,7 +62,7 @@ TESTS = {
     "models.anchored": ["tests/models/test_anchored.py"],
     "models.centers": ["tests/models/test_centers.py"],
     "models.embedded": ["tests/models/test_embedded.py"],
-    "models.extension": ["tests/models/test_embedded.py"],
+    "models.extension": ["tests/models/test_extension.py"],
     "models.fuzzy": ["tests/models/test_fuzzy.py"],
     "models.mixture": ["tests/models/test_mixture_steps.py"],
     "models.plain": ["tests/models/test_plain.py"],
