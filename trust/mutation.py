@@ -67,6 +67,7 @@ TESTS = {
     "models.mixture": ["tests/models/test_mixture_steps.py"],
     "models.plain": ["tests/models/test_plain.py"],
     "fitting.starts": ["tests/fitting/test_starts.py"],
+    "baselines.equations": ["tests/baselines/test_equations.py"],
 }
 EQUIVALENT = Path(__file__).with_name("equivalent")
 # A mutant may run this long, in this much memory.

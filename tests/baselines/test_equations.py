@@ -16,6 +16,104 @@ seeds = st.integers(0, 2**32 - 1)
 SIZES = (1e-4, 1e-2, 1.0)
 
 
+# --- each equation by hand ---
+
+
+def test_quadratic_memberships_and_their_objective_by_hand():
+    costs = np.array([[1.0, 2.0, 9.0], [4.0, 4.0, 4.0]])
+    memberships = equations.quadratic_memberships(costs, 1.0)  # (t − h_j) / (2g) with t = 2.5
+    np.testing.assert_allclose(memberships, [[0.75, 0.25, 0.0], [1 / 3] * 3], rtol=1e-14)
+    expected = 0.75 * 1 + 0.25 * 2 + 4 + 0.5 * (0.75**2 + 0.25**2 + 1 / 3)
+    assert equations.quadratic_objective(costs, memberships, 0.5) == pytest.approx(expected, rel=1e-14)
+    with np.errstate(over="raise"):  # a cost infinitely far for so little fuzziness
+        np.testing.assert_array_equal(equations.quadratic_memberships(1e300 * costs[:1], 1e-300), [[1, 0, 0]])
+
+
+def test_distances_beyond_the_cap_count_as_the_cap_and_weigh_nothing():
+    distances = np.array([[0.0, 0.5, 2.0, 2.1]])
+    np.testing.assert_array_equal(equations.cap_distances(distances, 2.0), [[0.0, 0.5, 2.0, 2.0]])
+    np.testing.assert_allclose(equations.reweights(distances, 2.0), [[0.5e12, 1.0, 0.25, 0.0]], rtol=1e-14)
+
+
+def test_reweighted_centers_are_means_by_membership_and_weight():
+    rng = np.random.default_rng(0)
+    points, memberships, weights = rng.standard_normal((7, 3)) + 1e3, rng.random((7, 2)), rng.random((7, 2))
+    expected = [np.average(points, axis=0, weights=memberships[:, j] * weights[:, j]) for j in range(2)]
+    found = equations.reweighted_centers(points, memberships, weights, rng.standard_normal((2, 3)) + 1e3)
+    np.testing.assert_allclose(found, expected, rtol=1e-14)
+
+
+def test_patterns_are_pulled_to_their_centers_and_back():
+    rng = np.random.default_rng(0)
+    points, memberships, centers = (
+        rng.standard_normal((7, 3)),
+        rng.dirichlet([1.0, 1.0], 7),
+        rng.standard_normal((2, 3)),
+    )
+    patterns = equations.pull_patterns(points, memberships, centers, 0.4)
+    for x, u, f in zip(points, memberships, patterns, strict=True):
+        np.testing.assert_allclose(f, (u[0] * centers[0] + u[1] * centers[1] + 0.4 * x) / 1.4, rtol=1e-12)
+    np.testing.assert_allclose(equations.recover_samples(patterns, memberships, centers, 0.4), points, rtol=1e-12)
+
+
+def test_smoothing_is_the_inverse_of_the_whole_matrix_and_directions_are_its_leading_ones():
+    rng = np.random.default_rng(0)
+    points, factor = rng.standard_normal((9, 4)), paper.membership_factor(rng.dirichlet(np.ones(3), size=9))
+    inverse = np.linalg.inv((1 + 0.4) * np.eye(9) - factor @ factor.T)
+    np.testing.assert_allclose(equations.smooth(points, factor, 0.4), inverse @ points, rtol=1e-11)
+    np.testing.assert_allclose(equations.shrunk_patterns(points, factor, 0.4), 0.4 * inverse @ points, rtol=1e-11)
+    spread, between = points.T @ points, points.T @ inverse @ points
+    values = np.sort(np.linalg.eigvals(np.linalg.solve(spread, between)).real)[::-1]
+    directions = equations.discriminant_directions(points, factor, 0.4, 2)
+    np.testing.assert_allclose(directions.T @ spread @ directions, np.eye(2), atol=1e-12)
+    np.testing.assert_allclose(directions.T @ between @ directions, np.diag(values[:2]), atol=1e-12)
+
+
+def test_means_scatter_and_costs_of_moves_by_hand(monkeypatch):
+    monkeypatch.setattr(equations, "BLOCK_ROWS", 2)
+    points, labels = np.array([[0.0], [2.0], [4.0], [10.0], [5.0]]), np.array([0, 0, 0, 1, 2])
+    means = equations.cluster_means(points, labels, 3)
+    np.testing.assert_array_equal(means, [[2.0], [10.0], [5.0]])
+    assert equations.hard_scatter(points, labels, means) == 8
+    sizes = np.array([3, 1, 1])
+    squared = (points - means.T) ** 2
+    expected = squared * [0.75, 0.5, 0.5]
+    expected[:3, 0] = squared[:3, 0] * 1.5
+    expected[3, 1] = expected[4, 2] = 0.0  # alone
+    np.testing.assert_allclose(equations.move_costs(squared, sizes, labels), expected, rtol=1e-14)
+    pair = equations.move_costs(np.ones((1, 1)), np.array([2]), np.array([0]))
+    np.testing.assert_allclose(pair, [[2.0]], rtol=1e-14)
+
+
+def test_a_label_changes_for_more_than_rounding():
+    def target(own, other):
+        return equations.cheapest_moves(np.array([[own, other]]), np.array([0]))[0]
+
+    assert [target(own, own - 0.5e-12 * abs(own)) for own in (1.0, -1.0, 1e6)] == [0, 0, 0]
+    assert [target(own, own - 2e-12 * abs(own)) for own in (1.0, -1.0, 1e6)] == [1, 1, 1]
+    assert target(0.0, 0.0) == 0
+    assert target(1.0, 2.0) == 0
+
+
+def test_losses_of_anchors_by_hand():
+    squares, links = np.array([9.0, 4.0, 1.0]), np.array([[2.0, 1.0, 0.5], [3.0, 0.0, 0.25], [0.1, 0.2, 1.5]])
+    weights, labels = np.array([1.0, 0.5, 0.25]), np.array([0, 0, 2])
+    losses = equations.move_losses(squares, links, weights, np.array([2, 5, 1]), labels)
+    expected = np.array(
+        [
+            [np.sqrt(9 - 4 + 1) - 3, 2 - np.sqrt(4 + 2 + 1), 1 - np.sqrt(1 + 1 + 1)],
+            [np.sqrt(9 - 6 + 0.5) - 3, 2 - np.sqrt(4 + 0.5), 1 - np.sqrt(1 + 0.5 + 0.5)],
+            [3 - np.sqrt(9 + 0.2 + 0.25), 2 - np.sqrt(4 + 0.4 + 0.25), -np.inf],
+        ]
+    )
+    np.testing.assert_allclose(losses, expected, rtol=1e-14)
+    gone = equations.move_losses(np.array([1.0]), np.array([[2.0]]), np.array([0.5]), np.array([2]), np.array([0]))
+    np.testing.assert_array_equal(gone, [[-1.0]])  # rounding may take more from a square than it has
+    indicator = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
+    found = equations.cluster_squares(np.array([[2.0, 7.0], [9.0, -0.1], [3.0, 8.0]]), indicator)
+    np.testing.assert_array_equal(found, [5.0, 0.0])
+
+
 # --- the simplex ---
 
 

@@ -174,8 +174,9 @@ def test_a_run_starts_with_the_covariances_of_its_clusters_unless_they_are_tiny(
 
 
 @kinds
-def test_a_run_starts_with_weighted_shares(kind):
-    problem, _, memberships, shares = case(kind)
+@pytest.mark.parametrize("reg_covar", [1e-6, 1.7])
+def test_a_run_starts_with_weighted_shares(kind, reg_covar):
+    problem, _, memberships, shares = case(kind, reg_covar=reg_covar)
     parameters = problem.from_memberships(memberships, 0.8).parameters
     totals = shares.sum(axis=0)
     means = (shares.T @ problem.points) / totals[:, None]
@@ -183,14 +184,16 @@ def test_a_run_starts_with_weighted_shares(kind):
     close(parameters.weights, totals / totals.sum())
     if kind == "identity":
         powers = (shares * distances_slowly(problem.points, parameters) ** 0.8).sum()
-        assert parameters.scale == pytest.approx(totals.sum() * D / 1.6 / powers, rel=1e-12)
+        best = totals.sum() * D / 1.6 / powers
+        assert parameters.scale == pytest.approx(min(best, problem.largest_scale(np.array([0.8]))), rel=1e-12)
         return
     moments = [
         sum(w * np.outer(x - mean, x - mean) for x, w in zip(problem.points, shares[:, j], strict=True))
         for j, mean in enumerate(means)
     ]
     own = [sum(moments) / totals.sum()] * 2 if kind == "tied" else [m / n for m, n in zip(moments, totals, strict=True)]
-    close(parameters.scatters, np.array([like_kind(m, kind) for m in own]) / covariance_factor(0.8, 0.5))
+    expected = [floor_slowly(like_kind(m, kind), reg_covar, kind) for m in own]
+    close(parameters.scatters, np.array(expected) / covariance_factor(0.8, 0.5))
 
 
 @kinds
@@ -215,6 +218,12 @@ def test_no_covariance_has_a_variance_below_the_floor(kind):
     floored = problem.floor_scatters(parameters)
     assert not np.allclose(floored, parameters.scatters)
     close(floored, np.array(expected))
+
+
+def test_one_component_can_be_tied_to_itself():
+    problem, parameters, _, _ = case("tied", reg_covar=1.7)
+    alone = replace(parameters, centers=parameters.centers[:1], scatters=parameters.scatters[:1], shapes=np.ones(1))
+    close(problem.floor_scatters(alone)[0], floor_slowly(alone.scatters[0], 1.7, "tied"))
 
 
 def test_the_largest_scale_leaves_the_smallest_covariance_at_the_floor():
@@ -276,6 +285,25 @@ def test_the_first_step_is_taken_where_it_raises_no_loss(kind):
     close(reached, distances_slowly(problem.points, found))
 
 
+@pytest.mark.parametrize("share", [0.0, 2e-13])
+def test_a_component_moves_if_its_shares_add_up_to_something(share):
+    """Fourteen times 2e-13 is a mass, though none of them is."""
+    problem, parameters, _, shares = case("diag")
+    shares[:, 1] = share
+    distances = distances_slowly(problem.points, parameters)
+    found, _ = problem.update_centers_and_scatters(parameters, distances, shares)
+    assert np.array_equal(found.centers[1], parameters.centers[1]) == (share == 0)
+    shapes = problem.solve_shapes(parameters, distances, shares)
+    assert (shapes[1] == parameters.shapes[1]) == (share == 0)
+
+
+def test_a_common_size_follows_all_shares_together():
+    problem, parameters, _, shares = case("tied")
+    shares *= 0.8e-12 / shares.sum(axis=0)
+    found, _ = problem.update_scale(parameters, distances_slowly(problem.points, parameters), shares)
+    assert not np.allclose(found.scatters, parameters.scatters)
+
+
 class Script:
     """Replaces `MixtureProblem.losses` by prepared answers, and remembers the steps and whether losses were joint."""
 
@@ -319,7 +347,12 @@ def test_a_step_that_always_raises_a_loss_is_not_taken(monkeypatch):
     problem, found, reached = update("diag")
     close(script.steps[-1], np.tile([0.0, 5 / 9], (2, 1)))
     assert len(script.steps) == 3
-    close(found.centers[0], case("diag")[1].centers[0])
+    parameters, shares = replace(case("diag")[1], shapes=np.array([2.0, 3.0])), case("diag")[3]
+    pulled = shares * distances_slowly(problem.points, parameters) ** (parameters.shapes - 1)
+    expected = problem.take_step(parameters, pulled, shares.sum(axis=0), script.steps[2])
+    close(found.centers, expected.centers)
+    close(found.scatters, expected.scatters)
+    close(found.centers[0], parameters.centers[0])
     close(reached, distances_slowly(problem.points, found))
 
 
@@ -339,6 +372,7 @@ def test_a_loss_is_not_above_another_up_to_rounding():
     before = np.array([-3.0, -3.0, 0.0, 0.0, 5.0])
     after = before + np.array([3e-13, 5e-13, 0.5e-13, 2e-13, -1.0])
     np.testing.assert_array_equal(mixture.is_not_above(after, before), [True, False, True, False, True])
+    assert mixture.is_not_above(mixture.ROUNDING, 0.0)
 
 
 def best_shape(mass_and_distances, scale):
