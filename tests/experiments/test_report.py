@@ -13,14 +13,27 @@ from dataclasses import replace
 import pytest
 
 from afcm.experiments import figures
-from afcm.experiments.markdown import format_comparison, format_params, format_score, to_table_cell
-from afcm.experiments.overview import count_rises, list_versions
 from afcm.experiments.printed import Score, read_errata
 from afcm.experiments.record import Row, StoreError
 from afcm.experiments.report import write_report
-from afcm.experiments.sections import count_marks, write_comparison, write_flat, write_remarks
+from afcm.experiments.sections import (
+    count_marks,
+    count_rises,
+    list_versions,
+    write_comparison,
+    write_flat,
+    write_remarks,
+)
 from afcm.experiments.summary import summarize
-from afcm.experiments.tables import compare_table1, compare_table2, compare_with_afcm
+from afcm.experiments.tables import (
+    compare_table1,
+    compare_table2,
+    compare_with_afcm,
+    format_comparison,
+    format_params,
+    format_score,
+    to_table_cell,
+)
 from tests.experiments.synthetic import as_printed, row, trace, whole_run
 
 COMMAND = "afcm reproduce --data DATA --out FOLDER"

@@ -34,19 +34,19 @@ def test_other_rows_are_shown_in_the_same_directions():
 
 
 def test_an_embedding_is_used_where_there_is_one(graph_model, iris):
-    layout = place_samples(graph_model)
-    np.testing.assert_array_equal(layout.points, project_embedding(graph_model.embedding_))
-    assert layout.jitter > 0
-    assert place_samples(graph_model, jitter=0.0).jitter == 0
-    np.testing.assert_allclose(place_samples(graph_model, iris[:7]).points, layout.points[:7], atol=1e-12)
+    points, _, jitter = place_samples(graph_model)
+    np.testing.assert_array_equal(points, project_embedding(graph_model.embedding_))
+    assert jitter > 0
+    assert place_samples(graph_model, jitter=0.0)[2] == 0
+    np.testing.assert_allclose(place_samples(graph_model, iris[:7])[0], points[:7], atol=1e-12)
 
 
 def test_principal_components_are_used_where_there_is_none(plain_model, iris):
-    layout = place_samples(plain_model, iris)
-    np.testing.assert_allclose(np.abs(layout.points), np.abs(PCA(2).fit_transform(iris)))
-    assert layout.axis_names[0] == "principal component 1 (92% of the variance)"
-    assert layout.jitter == 0
-    assert place_samples(plain_model, iris, 0.1).jitter == 0.1
+    points, axis_names, jitter = place_samples(plain_model, iris)
+    np.testing.assert_allclose(np.abs(points), np.abs(PCA(2).fit_transform(iris)))
+    assert axis_names[0] == "principal component 1 (92% of the variance)"
+    assert jitter == 0
+    assert place_samples(plain_model, iris, 0.1)[2] == 0.1
     with pytest.raises(ValueError, match="jitter=-1 must be at least 0"):
         place_samples(plain_model, iris, -1)
     with pytest.raises(ValueError, match="X=None, but PlainAFCM has no embedding to draw; give the samples as X"):

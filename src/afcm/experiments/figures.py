@@ -18,10 +18,10 @@ from afcm.estimators.afcm import AFCM
 from afcm.estimators.fuzzy import FCM
 from afcm.estimators.plain import PlainAFCM
 from afcm.exceptions import AFCMWarning
-from afcm.experiments.markdown import format_params
 from afcm.experiments.printed import Score, printed_score
 from afcm.experiments.record import Row
 from afcm.experiments.summary import DATASETS, choose_traces, sort_names, summarize
+from afcm.experiments.tables import format_params
 from afcm.plots.colors import PALETTE, cluster_colors, to_rgb
 from afcm.plots.layout import project_embedding
 

@@ -122,10 +122,10 @@ def fit_plain(bench: Workbench, params: Params, seed: int) -> Fit:
     return Fit(PlainAFCM(bench.n_clusters, random_state=seed, **params).fit(bench.X))
 
 
-def prepare_paper(bench: Workbench, n_neighbors: int) -> PreparedGraph:
+def prepare_paper(bench: Workbench, n_neighbors: int, **fixed: Any) -> PreparedGraph:
     """Build the paper's graph; its 70 fits of AFCM make all eigenvectors worth their time."""
-    model = AFCM.paper(bench.n_clusters, n_neighbors=n_neighbors)
-    return bench.prepare(("paper", n_neighbors), model, MANY_FITS)
+    model = AFCM.paper(bench.n_clusters, n_neighbors=n_neighbors, **fixed)
+    return bench.prepare(("paper", n_neighbors, *fixed.values()), model, MANY_FITS)
 
 
 def fit_spectral(bench: Workbench, params: Params, seed: int, **fixed: Any) -> Fit:
@@ -135,16 +135,10 @@ def fit_spectral(bench: Workbench, params: Params, seed: int, **fixed: Any) -> F
     return Fit(model.fit_prepared(prepare_paper(bench, params["n_neighbors"])))
 
 
-def fit_afcm(bench: Workbench, params: Params, seed: int) -> Fit:
-    """Fit the paper's Algorithm 1 in the paper's configuration."""
-    model = AFCM.paper(bench.n_clusters, random_state=seed, **params)
-    return Fit(model.fit_prepared(prepare_paper(bench, params["n_neighbors"])))
-
-
-def fit_flat(bench: Workbench, params: Params, seed: int) -> Fit:
-    """Fit AFCM in the paper's configuration, but with all weights 1."""
-    model = AFCM.paper(bench.n_clusters, kernel="binary", random_state=seed, **params)
-    return Fit(model.fit_prepared(bench.prepare(("flat", params["n_neighbors"]), model, MANY_FITS)))
+def fit_afcm(bench: Workbench, params: Params, seed: int, **fixed: Any) -> Fit:
+    """Fit the paper's Algorithm 1 in the paper's configuration; ``fixed`` changes its graph."""
+    model = AFCM.paper(bench.n_clusters, random_state=seed, **params, **fixed)
+    return Fit(model.fit_prepared(prepare_paper(bench, params["n_neighbors"], **fixed)))
 
 
 class _AllSweeps(AFCM):
@@ -183,28 +177,20 @@ def fit_ours(bench: Workbench, params: Params, seed: int) -> Fit:
 
 
 def prepare_ours(bench: Workbench, params: Params) -> PreparedGraph:
-    """Build a graph with one of our kernels."""
-    setting = {name: params[name] for name in ("kernel", "n_neighbors")}
-    return bench.prepare(tuple(setting.values()), AFCM(bench.n_clusters, **setting), MANY_FITS)
+    """Build a graph with one of our kernels, or without parameters the graph of AFCM as it comes."""
+    setting = {name: params[name] for name in ("kernel", "n_neighbors") if params}
+    return bench.prepare(tuple(setting.values()), AFCM(bench.n_clusters, **setting), MANY_FITS if params else 0)
 
 
 def fit_our_spectral(bench: Workbench, params: Params, seed: int) -> Fit:
-    """Fit row-normalized spectral clustering on a graph with one of our kernels."""
+    """Fit row-normalized spectral clustering on the graph of one of our fits of AFCM."""
     model = SpectralBaseline(bench.n_clusters, row_normalized=True, random_state=seed)
     return Fit(model.fit_prepared(prepare_ours(bench, params)))
 
 
 def fit_default(bench: Workbench, params: Params, seed: int) -> Fit:
     """Fit AFCM as it comes: no labels, no setting."""
-    model = AFCM(bench.n_clusters, random_state=seed, **params)
-    return Fit(model.fit_prepared(bench.prepare(("default",), model)))
-
-
-def fit_default_spectral(bench: Workbench, params: Params, seed: int) -> Fit:
-    """Fit row-normalized spectral clustering on the graph of AFCM as it comes."""
-    prepared = bench.prepare(("default",), AFCM(bench.n_clusters))
-    model = SpectralBaseline(bench.n_clusters, row_normalized=True, random_state=seed, **params)
-    return Fit(model.fit_prepared(prepared))
+    return Fit(AFCM(bench.n_clusters, random_state=seed).fit_prepared(prepare_ours(bench, params)))
 
 
 RUNNERS: dict[str, Runner] = {
@@ -216,14 +202,14 @@ RUNNERS: dict[str, Runner] = {
     "FKPS": make_runner(FKPS, max_iter=30),  # shrinkages, as in the authors' code
     "FCAG": fit_fcag,
     "AFCM": fit_afcm,
-    "AFCM-flat": fit_flat,
+    "AFCM-flat": partial(fit_afcm, kernel="binary"),  # all weights 1
     "Ablation-1": fit_spectral,
     "Ablation-2": partial(fit_spectral, assign="plain"),  # PlainAFCM on the spectral embedding
     "PlainAFCM": fit_plain,
     "AFCM-ours": fit_ours,
     "SC-ours": fit_our_spectral,
     "AFCM-default": fit_default,
-    "SC-default": fit_default_spectral,
+    "SC-default": fit_our_spectral,
     "AFCM-trace": fit_trace,
 }
 

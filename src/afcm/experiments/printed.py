@@ -54,13 +54,11 @@ class Erratum:
 def printed_scores(table: Table) -> Mapping[tuple[str, str, str], Score]:
     """Every number of the paper's Table 1 (``"results"``) or 2 (``"ablation"``), by data set, method and metric."""
     lines = [line for line in _read_text(f"{table}.csv").splitlines() if not line.startswith("#")]
-    scores = {
-        (line["dataset"], line["method"], metric): Score(
-            float(line[metric.lower()]), float(line[f"{metric.lower()}_std"])
-        )
-        for line in csv.DictReader(lines)
-        for metric in METRICS
-    }
+    scores = {}
+    for line in csv.DictReader(lines):
+        for metric in METRICS:
+            mean, std = float(line[metric.lower()]), float(line[f"{metric.lower()}_std"])
+            scores[line["dataset"], line["method"], metric] = Score(mean, std)
     return MappingProxyType(scores)
 
 
@@ -90,15 +88,12 @@ def read_errata() -> tuple[Erratum, ...]:
 
 def cell_errata(table: Table, dataset: str, method: str, metric: str) -> tuple[str, ...]:
     """Ids of the errata that name this cell."""
-    place = (table, printed_name(dataset))
-    return tuple(
-        erratum.id
-        for erratum in read_errata()
-        if any(
-            (cells.table, cells.dataset) == place and method in cells.methods and metric in cells.metrics
-            for cells in erratum.cells
-        )
-    )
+
+    def is_named(cells: CellRange) -> bool:
+        same_row = (cells.table, cells.dataset) == (table, printed_name(dataset))
+        return same_row and method in cells.methods and metric in cells.metrics
+
+    return tuple(erratum.id for erratum in read_errata() if any(map(is_named, erratum.cells)))
 
 
 def dataset_errata(table: Table, dataset: str) -> tuple[str, ...]:

@@ -24,41 +24,19 @@ class StoreError(OSError):
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One run of one method on one data set, or why there is none.
+    """One run of one method on one data set, or why there is none."""
 
-    Attributes
-    ----------
-    experiment : str
-        Name of the spec: ``"table1"``, ``"table2"``, ``"ours"``, ``"toys"``, ``"convergence"``.
-    dataset, method : str
-        As in the registry and in the spec.
-    params : dict
-        The grid point.
-    seed : int
-    status : {"ok", "failed", "skipped"}
-    reason : str
-        Why a run failed or was skipped.
-    metrics : dict
-        ``ACC``, ``NMI`` and ``ARI`` in percent; empty unless the status is ok.
-    seconds : float
-        Of the fit alone; graph and spectral start are shared and not counted.
-    details : dict
-        More for the report: sweeps, γ, the state of the memberships, a history.
-    versions : dict
-        Those of Python, NumPy, SciPy, scikit-learn and afcm.
-    """
-
-    experiment: str
-    dataset: str
-    method: str
-    params: dict[str, Any]
+    experiment: str  # name of the spec: "table1", "table2", "flat", "ours", "toys", "convergence"
+    dataset: str  # as in the registry
+    method: str  # as in the spec
+    params: dict[str, Any]  # the grid point
     seed: int
     status: Literal["ok", "failed", "skipped"] = "ok"
-    reason: str = ""
-    metrics: dict[str, float] = field(default_factory=dict)
-    seconds: float = 0.0
-    details: dict[str, Any] = field(default_factory=dict)
-    versions: dict[str, str] = field(default_factory=dict)
+    reason: str = ""  # why a run failed or was skipped
+    metrics: dict[str, float] = field(default_factory=dict)  # `METRICS` in percent; empty unless the status is ok
+    seconds: float = 0.0  # of the fit alone; graph and spectral start are shared and not counted
+    details: dict[str, Any] = field(default_factory=dict)  # for the report: sweeps, γ, state of memberships, a history
+    versions: dict[str, str] = field(default_factory=dict)  # of Python, NumPy, SciPy, scikit-learn and afcm
 
     @property
     def key(self) -> str:
@@ -92,14 +70,11 @@ class RowStore:
             whole = cut_torn_line(self._descriptor)
             self.rows = {row.key: row for row in parse_rows(whole, self.path)}
         except BaseException:
-            self._close()
+            self.__exit__()
             raise
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._close()
-
-    def _close(self) -> None:
         if self._descriptor is not None:
             os.close(self._descriptor)  # releases the lock
             self._descriptor = None

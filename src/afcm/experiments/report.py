@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from afcm._util.atomic_files import replace_file
-from afcm.experiments import figures, overview, sections, tables
+from afcm.experiments import figures, sections, tables
 from afcm.experiments.record import Row, StoreError
 from afcm.experiments.summary import Cell, drop_repeats, summarize
 
@@ -54,7 +54,7 @@ def write_report(rows: Iterable[Row], folder: str | Path, *, command: str) -> li
     shown = {name: f"![{caption}]({name})" if name in pictures else "" for name, caption in CAPTIONS.items()}
     shown["accuracy.png"] = note or shown["accuracy.png"]
     texts = {
-        "report.md": _write_text(kept, cells, shown, overview.write_header(kept, command)),
+        "report.md": _write_text(kept, cells, shown, sections.write_header(kept, command)),
         "table1.csv": tables.comparisons_to_csv(tables.compare_table1(cells)),
         "table2.csv": tables.comparisons_to_csv(tables.compare_table2(cells)),
         "ours.csv": tables.comparisons_to_csv(tables.compare_with_afcm(cells, "ours")),
@@ -88,11 +88,11 @@ def _write_text(rows: Sequence[Row], cells: Sequence[Cell], shown: dict[str, str
         sections.write_flat(tables.compare_with_afcm(cells, "flat"), first),
         sections.write_remarks(first),
         sections.write_ours(tables.compare_with_afcm(cells, "ours")),
-        overview.write_toys(cells),
+        sections.write_toys(cells),
         shown["toys.png"],
-        overview.write_convergence(rows),
+        sections.write_convergence(rows),
         shown["convergence.png"],
-        overview.write_lost(rows, cells),
+        sections.write_lost(rows, cells),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 

@@ -16,13 +16,12 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
 from functools import cache
+from importlib.metadata import version
 from multiprocessing.connection import wait
 from multiprocessing.managers import SyncManager
 from typing import Any
 
 import numpy as np
-import scipy
-import sklearn
 from threadpoolctl import threadpool_limits
 
 from afcm._util.messages import to_one_line
@@ -34,8 +33,8 @@ from afcm.experiments.plan import Spec, Task, list_tasks
 from afcm.experiments.record import METRICS, Row, RowStore
 from afcm.metrics import adjusted_rand, clustering_accuracy, normalized_mutual_info
 
+open_workbench = cache(Workbench)  # a process works on one data set after the other and may come back to one
 Group = list[Task]
-OnRow = Callable[[Row, float], object]  # a row, and its share of the rough cost
 DIED = (
     "a worker process died (out of memory?); the rows so far are safe: start again to go on, with fewer --jobs if "
     "memory is short"
@@ -53,7 +52,7 @@ def reproduce(
     folder: str | None = None,
     jobs: int | None = None,
     on_plan: Callable[[float], object] | None = None,
-    on_row: OnRow | None = None,
+    on_row: Callable[[Row, float], object] | None = None,
 ) -> list[Row]:
     """Run whatever of the specs is not in the store, and return all their rows.
 
@@ -187,11 +186,6 @@ def run_group(group: Group, folder: str | None) -> Iterator[Row]:
     bench.forget()
 
 
-@cache  # a process works on one data set after the other and may come back to one
-def open_workbench(dataset: str, folder: str | None) -> Workbench:
-    return Workbench(dataset, folder)
-
-
 def run_task(task: Task, bench: Workbench) -> Row:
     """Run one task; a failure is a row too."""
     try:
@@ -226,10 +220,5 @@ def describe_model(model: Any) -> dict[str, Any]:
 
 @cache
 def list_versions() -> dict[str, str]:
-    return {
-        "afcm": __version__,
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "scipy": scipy.__version__,
-        "scikit-learn": sklearn.__version__,
-    }
+    packages = {name: version(name) for name in ("numpy", "scipy", "scikit-learn")}
+    return {"afcm": __version__, "python": platform.python_version(), **packages}

@@ -37,33 +37,19 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class GridPoint:
-    """One setting of a method and how its runs went.
-
-    Attributes
-    ----------
-    params : dict
-    scores : dict
-        From metric to mean and population spread over the ok runs; empty without any.
-    n_ok, n_failed, n_skipped : int
-        Runs by status.
-    n_missing : int
-        Seeds of the experiment that this grid point has not: given up in a race, or an interrupted run.
-    seconds : float
-        Mean of the ok runs.
-    complete : bool
-        Every seed was run, and every run went well.
-    """
+    """One setting of a method and how its runs went."""
 
     params: Mapping[str, Any]
-    scores: Mapping[str, Score]
+    scores: Mapping[str, Score]  # from metric to mean and population spread over the ok runs; empty without any
     n_ok: int
     n_failed: int
     n_skipped: int
-    n_missing: int
-    seconds: float
+    n_missing: int  # seeds of the experiment that this point has not: given up in a race, or an interrupted run
+    seconds: float  # mean of the ok runs
 
     @property
     def complete(self) -> bool:
+        """Every seed was run, and every run went well."""
         return self.n_ok > 0 and not (self.n_failed or self.n_skipped or self.n_missing)
 
     @property
@@ -75,16 +61,13 @@ class GridPoint:
 
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """One method on one data set in one experiment, all its grid points in a fixed order.
-
-    ``n_seeds`` is the number of seeds of the experiment.
-    """
+    """One method on one data set in one experiment, all its grid points in a fixed order."""
 
     experiment: str
     dataset: str
     method: str
     points: tuple[GridPoint, ...]
-    n_seeds: int
+    n_seeds: int  # of the experiment
 
     @cached_property
     def best(self) -> GridPoint | None:

@@ -74,12 +74,7 @@ def load_pyplot() -> Any:
 def resolve_model(estimator: Any, X: Any = None, attribute: str = "memberships_") -> tuple[Any, Any]:
     """Take the fitted clusterer out of its pipeline, and prepare X as the pipeline does for it.
 
-    Parameters
-    ----------
-    estimator : fitted clusterer, or a pipeline that ends in one
-    X : samples as ``estimator`` takes them, or None
-    attribute : str
-        The fitted attribute without which there is nothing to draw.
+    Without the fitted ``attribute`` there is nothing to draw.
     """
     model = last_step(estimator)
     check_is_fitted(model, attribute if isinstance(model, SoftClusterer) else None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,36 +21,23 @@ SEEN_SAMPLES = 5
 DENSE_ENTRIES = 50_000_000
 
 
-class Layout(NamedTuple):
-    """Samples in the plane, n×2, and how to draw them."""
-
-    points: Any
-    axis_names: tuple[str, str]
-    jitter: float  # as a share of the spread
-
-
-def place_samples(model: Any, X: Any = None, jitter: float | None = None) -> Layout:
+def place_samples(model: Any, X: Any = None, jitter: float | None = None) -> tuple[Any, tuple[str, str], float]:
     """Place samples in the model's embedding or, if it has none, on the principal components of X.
 
-    Parameters
-    ----------
-    model : fitted clusterer
-    X : samples as the model sees them; default: those of the fit, if it has an embedding
-    jitter : float, optional
-        Default: 0.02 in an embedding, else 0.
+    Return points n×2, the names of the axes, and by which share of the spread to jitter the points.
     """
     if jitter is not None:
         check_real("jitter", jitter)
     if hasattr(model, "embedding_"):
         points = project_embedding(model.embedding_, None if X is None else model.transform(X))
         names = ("first direction of the embedding", "second direction of the embedding")
-        return Layout(points, names, EMBEDDING_JITTER if jitter is None else jitter)
+        return points, names, EMBEDDING_JITTER if jitter is None else jitter
     if X is None:
         raise ValueError(
             f"X=None, but {type(model).__name__} has no embedding to draw; give the samples as X, which are then shown "
             "on their principal components"
         )
-    return Layout(*project_features(X), jitter or 0.0)
+    return *project_features(X), jitter or 0.0
 
 
 def project_embedding(embedding: Any, rows: Any = None) -> Any:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from afcm._util.messages import count_noun
 from afcm._util.pipelines import last_step, transform_before_last_step
-from afcm.report import reading, words
+from afcm._util.version import __version__
+from afcm.report import words
 from afcm.report.features import Features, Ints, Profile, fill_missing, profile_clusters, read_features, to_dense
-from afcm.report.reading import Fit
-from afcm.report.verdict import Verdict, name_classes, score_labels
+from afcm.report.verdict import Fit, Verdict, name_classes, score_labels
 from afcm.report.views import View, choose_rows, view_embedding, view_features
 
 if TYPE_CHECKING:
@@ -123,7 +125,7 @@ class Findings(Verdict):
         _check_length("X" if features is None else "features", table.values.shape[0], n_samples)
         return cls(
             title=title or f"{type(estimator).__name__}: {count_noun(n_samples, 'sample')}",
-            method=reading.name_method(model),
+            method=name_method(model),
             id_name=str(id_name),
             ids=tuple(str(name) for name in names),
             fit=fit,
@@ -132,9 +134,9 @@ class Findings(Verdict):
             profile=profile_clusters(table, fit.labels, n_clusters),
             classes=named,
             scores=None if named is None else score_labels(named, fit.labels),
-            parameters=reading.read_parameters(model),
+            parameters=read_parameters(model),
             settings={str(name): str(value) for name, value in (settings or {}).items()},
-            versions=reading.list_versions(),
+            versions=list_versions(),
             selection=selection,
             model_file=None if model_file is None else str(model_file),
             predicts=hasattr(estimator, "predict"),
@@ -151,6 +153,23 @@ class Findings(Verdict):
         """A sentence about the samples that are shown, if not all are."""
         shown_ambiguous = int(np.isin(self.ambiguous, self.shown).sum())
         return words.describe_sampling(self.shown.size, self.n_samples, shown_ambiguous, self.ambiguous.size)
+
+
+def name_method(model: Any) -> str:
+    """``StandardScaler → AFCM``."""
+    steps = [step for _, step in model.steps] if hasattr(model, "steps") else [model]
+    return " → ".join(type(step).__name__ for step in steps if step not in (None, "passthrough"))
+
+
+def read_parameters(model: Any) -> dict[str, str]:
+    """Return the clusterer's constructor parameters as text, without those that are None."""
+    given = last_step(model).get_params(deep=False)
+    return {name: _to_text(value) for name, value in given.items() if value is not None}
+
+
+def list_versions() -> dict[str, str]:
+    packages = {name: version(name) for name in ("numpy", "scipy", "scikit-learn")}
+    return {"afcm": __version__, **packages, "Python": platform.python_version()}
 
 
 def _read_table(model: Any, X: Any, features: Any, names: Sequence[str] | None) -> Features:
@@ -187,3 +206,11 @@ def _to_list(name: str, values: Any, n_samples: int) -> list[Any]:
 def _check_length(name: str, length: int, n_samples: int) -> None:
     if length != n_samples:
         raise ValueError(f"{name} has {length} rows but the model was fitted on {n_samples}; give those of the fit")
+
+
+def _to_text(value: Any) -> str:
+    if isinstance(value, str | int | float | bool):
+        return str(value)
+    if hasattr(value, "shape"):
+        return f"array of shape {tuple(value.shape)}"
+    return getattr(value, "__name__", type(value).__name__)

@@ -1,23 +1,76 @@
-"""Judges a fitted soft clustering: its ambiguous samples, its agreement with known classes, a summary in words."""
+"""Reads a fitted soft clustering and judges it: ambiguous samples, agreement with known classes, a summary in words."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from afcm._typing import Floats
 from afcm._util.pipelines import last_step, transform_before_last_step
+from afcm.estimators.afcm import AFCM
+from afcm.estimators.base import crispness, hard_labels, membership_state
 from afcm.metrics import adjusted_rand, clustering_accuracy, normalized_mutual_info
-from afcm.metrics.ambiguity import ambiguity, is_ambiguous
+from afcm.metrics.ambiguity import ambiguity, honest_memberships, is_ambiguous
 from afcm.report import words
 from afcm.report.features import Ints
-from afcm.report.reading import Fit
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """The clustering and how it came about; None if the model does not say.
+
+    ``honest`` are the memberships that tell doubt best, ``calibrated`` says that they are not the model's own;
+    ``joins``: the method joins pieces of the graph where there are more of them than clusters.
+    """
+
+    labels: Ints
+    memberships: Floats
+    honest: Floats
+    calibrated: bool
+    state: str
+    crispness: float
+    gamma: float | None = None
+    gamma_cap: float | None = None
+    auto: bool = False
+    n_components: int | None = None
+    joins: bool = False
+    n_iter: int | None = None
+    converged: bool | None = None
+    history: dict[str, Floats] = field(default_factory=dict)
+    embedding: Floats | None = None
+
+    @classmethod
+    def of(cls, estimator: Any, X: Any) -> Fit:
+        """Read the fitted attributes; ``X`` are the samples as the estimator saw them."""
+        own = read_memberships(estimator)
+        traces = {name: _to_floats(values) for name, values in getattr(estimator, "history_", {}).items()}
+        # A mixture with scatter matrices has a fixed γ, which says nothing.
+        has_gamma = getattr(estimator, "covariance_type", "identity") == "identity"
+        return cls(
+            labels=np.asarray(estimator.labels_ if hasattr(estimator, "labels_") else hard_labels(own), dtype=np.intp),
+            memberships=own,
+            honest=calibrate(estimator, X, own),
+            calibrated=hasattr(estimator, "calibrated_memberships"),
+            state=estimator.membership_state_ if hasattr(estimator, "membership_state_") else membership_state(own),
+            crispness=float(estimator.crispness_ if hasattr(estimator, "crispness_") else crispness(own)),
+            gamma=_read(estimator, "gamma_", float) if has_gamma else None,
+            gamma_cap=_read(estimator, "gamma_cap_", float),
+            auto=isinstance(getattr(estimator, "n_clusters", None), str),
+            n_components=_read(estimator, "n_components_", int),
+            joins=isinstance(estimator, AFCM),
+            n_iter=_read(estimator, "n_iter_", int),
+            converged=getattr(estimator, "converged_", None),
+            history={name: values for name, values in traces.items() if values.ndim == 1},
+            embedding=_read(estimator, "embedding_", _to_floats),
+        )
 
 
 class Scores(NamedTuple):
@@ -31,19 +84,7 @@ class Scores(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Verdict:
-    """A clustering, how sure it is of each sample, and how it agrees with known classes.
-
-    Attributes
-    ----------
-    fit : Fit
-        Labels, memberships (the model's own and those that tell doubt), history, and what the model says of itself.
-    scores : Scores or None
-    ambiguity : array (n_samples,)
-        0 for a certain sample, 1 for a tie of its two best clusters.
-    sizes : array (n_clusters,)
-    ambiguous : array of int
-        The ambiguous samples, the worst first.
-    """
+    """A clustering, how sure it is of each sample, and how it agrees with known classes."""
 
     fit: Fit
     scores: Scores | None
@@ -68,10 +109,12 @@ class Verdict:
 
     @cached_property
     def ambiguity(self) -> Floats:
+        """0 for a certain sample, 1 for a tie of its two best clusters."""
         return np.asarray(ambiguity(self.fit.honest), dtype=np.float64)
 
     @cached_property
     def ambiguous(self) -> Ints:
+        """The ambiguous samples, the worst first."""
         order = np.argsort(-self.ambiguity, kind="stable")
         return order[is_ambiguous(self.ambiguity[order])]
 
@@ -124,3 +167,32 @@ def score_labels(classes: tuple[str | None, ...], labels: Ints) -> Scores | None
     truth, found = [classes[i] for i in known], labels[known]
     accuracy, nmi = clustering_accuracy(truth, found), normalized_mutual_info(truth, found)
     return Scores(accuracy, nmi, adjusted_rand(truth, found), int(known.size))
+
+
+def read_memberships(estimator: Any) -> Floats:
+    """Return the learned memberships; 0 and 1 for a model with labels only."""
+    if hasattr(estimator, "memberships_"):
+        return np.asarray(estimator.memberships_, dtype=np.float64)
+    if not hasattr(estimator, "labels_"):
+        raise ValueError(f"{type(estimator).__name__} has no labels_ and no memberships_; fit it first")
+    labels = np.asarray(estimator.labels_, dtype=np.intp)
+    return np.eye(int(labels.max()) + 1)[labels]
+
+
+def calibrate(estimator: Any, X: Any, own: Floats) -> Floats:
+    """Return the memberships that tell doubt best, by one random walk over the graph if the model has one."""
+    if not hasattr(estimator, "calibrated_memberships"):
+        return own
+    try:
+        return _to_floats(honest_memberships(estimator))
+    except ValueError:  # samples of weight 0 are not in the graph and are placed as new ones
+        return _to_floats(honest_memberships(estimator, X))
+
+
+def _read(estimator: Any, name: str, convert: Callable[[Any], T]) -> T | None:
+    value = getattr(estimator, name, None)
+    return None if value is None else convert(value)
+
+
+def _to_floats(values: Any) -> Floats:
+    return np.asarray(values, dtype=np.float64)
