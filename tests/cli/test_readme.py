@@ -12,7 +12,7 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("typer")
 from afcm.cli import app
 from afcm.cli.select import select
-from afcm.selection.criteria import CRITERIA
+from afcm.selection.choosing import CRITERIA
 from tests.tabular.files import csv_bytes
 
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")

@@ -12,8 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 from afcm import AFCM, PlainAFCM, select_n_clusters
 from afcm.plots import EigengapDisplay, SelectionDisplay
-from afcm.selection.choosing import Selection, collect_votes
-from afcm.selection.criteria import CRITERIA
+from afcm.selection.choosing import CRITERIA, Selection, collect_votes
 
 
 @pytest.fixture(scope="module")

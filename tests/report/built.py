@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from afcm.selection.choosing import Selection
-from afcm.selection.criteria import CRITERIA
+from afcm.selection.choosing import CRITERIA, Selection
 
 
 class Built(BaseEstimator):

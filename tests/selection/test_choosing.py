@@ -10,8 +10,7 @@ from afcm import AFCM, select_n_clusters
 from afcm.exceptions import NoClustersWarning
 from afcm.graph import eigenvectors
 from afcm.graph.counting import Parts, Valley
-from afcm.selection.choosing import collect_votes, recommend
-from afcm.selection.criteria import CRITERIA, eigengaps, stability
+from afcm.selection.choosing import CRITERIA, collect_votes, eigengaps, recommend, stability
 
 
 @pytest.fixture(scope="module")

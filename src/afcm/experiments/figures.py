@@ -23,6 +23,7 @@ from afcm.experiments.record import Row
 from afcm.experiments.summary import DATASETS, choose_traces, sort_names, summarize
 from afcm.experiments.tables import format_params
 from afcm.plots.colors import PALETTE, cluster_colors, to_rgb
+from afcm.plots.common import annotate_beside
 from afcm.plots.layout import project_embedding
 
 if TYPE_CHECKING:
@@ -150,14 +151,8 @@ def _mark_cap(axes: Axes, sweep: int, last: int, accuracy: Sequence[float]) -> N
     right = sweep <= last / 2
     beside = accuracy[sweep:] if right else accuracy[:sweep]
     height = 0.5 if all(abs(value - 50) > 10 for value in beside) else 0.75
-    side, shift = ("left", 4) if right else ("right", -4)
-    offset: dict[str, Any] = {
-        "xycoords": ("data", "axes fraction"),
-        "xytext": (shift, 0),
-        "textcoords": "offset points",
-    }
-    style: dict[str, Any] = {"ha": side, "va": "center", "color": GRAY, "fontsize": 8}
-    axes.annotate(f"γ capped (sweep {sweep})", (sweep, height), **offset, **style)
+    style: dict[str, Any] = {"right": right, "va": "center", "color": GRAY, "fontsize": 8}
+    annotate_beside(axes, f"γ capped (sweep {sweep})", (sweep, height), **style)
 
 
 def _scatter(axes: Axes, points: Any, memberships: Any, title: str) -> None:

@@ -127,7 +127,6 @@ def list_tasks(specs: Iterable[Spec], rows: Mapping[str, Row]) -> list[Task]:
 
 
 def list_runs(spec: Spec, dataset: str, method: Method, rows: Mapping[str, Row]) -> list[tuple[dict[str, Any], int]]:
-    """List grid points and seeds of one method on one data set."""
     points = list(method.points())
     if not method.race or spec.seeds <= RACE_SEEDS or len(points) == 1:
         return [(point, seed) for point in points for seed in range(spec.seeds)]

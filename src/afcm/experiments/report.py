@@ -107,17 +107,12 @@ def _draw_pictures(rows: Sequence[Row]) -> tuple[dict[str, bytes], str]:
         drawers["toys.png"] = figures.draw_toys
     drawn = {}
     for name, draw in drawers.items():
+        buffer = io.BytesIO()
         try:
-            drawn[name] = to_png(draw())
+            draw().savefig(buffer, format="png", dpi=DOTS_PER_INCH, metadata={"Software": None})  # names no version
         except figures.NothingToDraw:
             continue
         except figures.MissingMatplotlib as error:
             return {}, f"Figures were left out; {error}."
+        drawn[name] = buffer.getvalue()
     return drawn, ""
-
-
-def to_png(figure: Figure) -> bytes:
-    """Make the bytes of a PNG file that names no software version."""
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=DOTS_PER_INCH, metadata={"Software": None})
-    return buffer.getvalue()

@@ -167,13 +167,11 @@ def end_with_parent() -> None:
 
 
 def send_rows(group: Group, folder: str | None, channel: Any) -> None:
-    """Run a group in a worker, and send each row when it is there."""
     for row in run_group(group, folder):
         channel.put(row)
 
 
 def run_group(group: Group, folder: str | None) -> Iterator[Row]:
-    """Run tasks on one data set."""
     try:
         bench = open_workbench(group[0].dataset, folder)
     except DatasetNotFound as error:
@@ -212,7 +210,6 @@ def make_row(task: Task, **content: Any) -> Row:
 
 
 def describe_model(model: Any) -> dict[str, Any]:
-    """Collect what a fitted model says of itself."""
     names = ("n_iter_", "converged_", "gamma_", "membership_state_", "n_components_", "graph_weight_")
     found = {name[:-1]: getattr(model, name) for name in names if getattr(model, name, None) is not None}
     return {name: value.item() if isinstance(value, np.generic) else value for name, value in found.items()}

@@ -157,7 +157,6 @@ def list_versions(rows: Iterable[Row]) -> str:
 
 
 def write_toys(cells: Iterable[Cell]) -> str:
-    """Tabulate the metrics behind the toy figure."""
     toys = [cell for cell in cells if cell.experiment == "toys" and cell.n_tried]
     if not toys:
         return "## Toys\n\nNot in this run."

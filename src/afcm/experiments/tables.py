@@ -55,7 +55,6 @@ def compare_with_afcm(cells: Iterable[Cell], experiment: str) -> list[Comparison
 
 
 def comparisons_to_csv(comparisons: Iterable[Comparison]) -> str:
-    """Write one line per cell and metric."""
     header = (
         "dataset method metric ours ours_std paper paper_std verdict errata oracle grid_points seeds complete params"
     )
@@ -63,7 +62,6 @@ def comparisons_to_csv(comparisons: Iterable[Comparison]) -> str:
 
 
 def points_to_csv(cells: Iterable[Cell]) -> str:
-    """Write one line per grid point of every experiment."""
     names = ["experiment", "dataset", "method", "params", "chosen", "ok", "failed", "skipped", "missing"]
     header = [*names, *(f"{metric.lower()}{part}" for metric in METRICS for part in ("", "_std"))]
     return to_csv(header, (_point_line(cell, point) for cell in cells for point in cell.points))
@@ -79,7 +77,6 @@ def times_to_csv(cells: Iterable[Cell]) -> str:
 
 
 def to_csv(header: Sequence[str], lines: Iterable[Sequence[object]]) -> str:
-    """Write comma-separated values with Unix line ends."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(header)

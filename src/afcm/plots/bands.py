@@ -63,8 +63,7 @@ class BandsDisplay(MembershipsBase):
         ax.set(xlim=(0, len(self.order)), ylim=(0, 1), xlabel="cluster", ylabel="membership")
         number_blocks(ax, self.labels)
         total = count_noun(len(self.memberships), "sample")
-        thinned = len(self.order) < len(self.memberships)
-        shown = f"{len(self.order):,} of {total}" if thinned else total
+        shown = f"{len(self.order):,} of {total}" if len(self.order) < len(self.memberships) else total
         set_title(ax, f"{shown}, sorted by cluster and membership", self.note)
         return ax
 

@@ -96,6 +96,12 @@ def choose_memberships(model: Any, X: Any, calibrated: bool) -> tuple[Any, str]:
     return memberships, "memberships are 0 or 1; calibrated=True shows doubt" if hides_doubt else ""
 
 
+def annotate_beside(axes: Any, text: str, place: tuple[float, float], *, right: bool, **style: Any) -> None:
+    """Write text to the right or left of a vertical line; ``place``: the line's x, and a share of the axes' height."""
+    side, shift = ("left", 4) if right else ("right", -4)
+    offset = {"xycoords": ("data", "axes fraction"), "xytext": (shift, 0), "textcoords": "offset points"}
+    axes.annotate(text, place, ha=side, **offset, **style)
+
+
 def set_title(ax: Any, text: str, note: str = "") -> None:
-    """Write a title, with a note under it."""
     ax.set_title(f"{text}\n{note}" if note else text, fontsize="medium")

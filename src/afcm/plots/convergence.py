@@ -9,7 +9,7 @@ import numpy as np
 
 from afcm._util.messages import count_noun
 from afcm.plots.colors import PALETTE
-from afcm.plots.common import Display, load_pyplot, resolve_model, set_title
+from afcm.plots.common import Display, annotate_beside, load_pyplot, resolve_model, set_title
 
 # γ counts as capped from this share of the cap on.
 AT_CAP = 1 - 1e-6
@@ -147,6 +147,5 @@ def mark_cap(axes: Any, sweep: int, cap: float | None) -> None:
     """Draw a line at the cap, and one at the sweep in which γ meets it."""
     axes.axhline(cap, color="black", linestyle=":", linewidth=1)
     axes.axvline(sweep, color="black", linestyle=":", linewidth=1)
-    side, shift = ("left", 4) if sweep <= np.mean(axes.get_xlim()) else ("right", -4)
-    offset = {"xycoords": ("data", "axes fraction"), "xytext": (shift, 0), "textcoords": "offset points"}
-    axes.annotate(f"γ at its cap from sweep {sweep} on", (sweep, 0.5), ha=side, fontsize="small", **offset)
+    right = bool(sweep <= np.mean(axes.get_xlim()))
+    annotate_beside(axes, f"γ at its cap from sweep {sweep} on", (sweep, 0.5), right=right, fontsize="small")

@@ -141,9 +141,8 @@ class EigengapDisplay(Display):
             ax.plot(np.arange(1, len(self.values) + 1), self.values, "o", color=PALETTE[0], markersize=5)
             above, below = self.values[self.best - 1 : self.best + 1]
             ax.axhspan(below, above, facecolor=PALETTE[1], alpha=0.25, linewidth=0)
-            ends = (self.best + 0.5, below), (self.best + 0.5, above)
             arrow = {"arrowstyle": "<->", "color": PALETTE[1], "shrinkA": 0, "shrinkB": 0}
-            ax.annotate("", *ends, arrowprops=arrow)
+            ax.annotate("", (self.best + 0.5, below), (self.best + 0.5, above), arrowprops=arrow)
             ax.set(xlabel="eigenvalue, from the largest", ylabel="eigenvalue of the normalised graph")
         if self.n_clusters is not None:
             ax.axvline(self.n_clusters, color="black", linestyle=":", zorder=0, label=f"n_clusters = {self.n_clusters}")

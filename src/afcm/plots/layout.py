@@ -106,5 +106,5 @@ def number_clusters(ax: Any, points: Any, labels: Any) -> None:
     for label in np.unique(labels):
         mine = points[labels == label]
         aside = 10 if len(mine) < SEEN_SAMPLES else 0
-        place = np.median(mine, axis=0)
-        ax.annotate(str(label), place, xytext=(aside, aside), textcoords="offset points", **style)
+        median = np.median(mine, axis=0)
+        ax.annotate(str(label), median, xytext=(aside, aside), textcoords="offset points", **style)

@@ -13,7 +13,7 @@ from afcm._typing import Floats
 from afcm._util.messages import count_noun
 from afcm.plots.colors import PALETTE
 from afcm.report.words import SUPERSCRIPTS, format_number
-from afcm.selection.criteria import CRITERIA
+from afcm.selection.choosing import CRITERIA
 
 if TYPE_CHECKING:
     from afcm.selection import Selection

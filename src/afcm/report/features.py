@@ -29,19 +29,15 @@ class Features:
 
 @dataclass(frozen=True, eq=False)
 class Profile:
-    """Size and means c×d of each cluster; ``deviations`` are in standard deviations from the mean of all.
-
-    ``telling``: the features, those first by which the clusters differ most (share of variance between clusters).
-    """
+    """Size and means c×d of each cluster."""
 
     sizes: Ints
     means: Floats
-    deviations: Floats
-    telling: Ints
+    deviations: Floats  # in standard deviations from the mean of all
+    telling: Ints  # the features, those first by which clusters differ most (share of variance between clusters)
 
 
 def read_features(table: Any, names: Sequence[str] | None) -> Features:
-    """Read an array, sparse matrix or data frame."""
     values, columns = to_dense(table)
     n_given = table.shape[1] if hasattr(table, "shape") else values.shape[1]
     given = getattr(table, "columns", None) if names is None else names

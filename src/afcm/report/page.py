@@ -18,7 +18,7 @@ from afcm.plots.colors import cluster_colors
 from afcm.report import charts, words
 from afcm.report.data import MAX_TABLE_FEATURES, as_json, collect_data, marker_path
 from afcm.report.findings import Findings
-from afcm.selection.criteria import CRITERIA
+from afcm.selection.choosing import CRITERIA
 
 MAX_PROFILE_FEATURES = 40
 MAX_LISTED = 30  # ambiguous samples in the list
@@ -67,7 +67,6 @@ def render_page(findings: Findings) -> str:
 
 
 def build_context(findings: Findings) -> dict[str, Any]:
-    """Collect what the template writes."""
     colors = cluster_colors(findings.n_clusters)
     clusters = [
         {"number": j, "color": colors[j], "path": marker_path(j), "size": f"{size:,}"}

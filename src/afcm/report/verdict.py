@@ -25,23 +25,19 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """The clustering and how it came about; None if the model does not say.
-
-    ``honest`` are the memberships that tell doubt best, ``calibrated`` says that they are not the model's own;
-    ``joins``: the method joins pieces of the graph where there are more of them than clusters.
-    """
+    """The clustering and how it came about; None if the model does not say."""
 
     labels: Ints
     memberships: Floats
-    honest: Floats
-    calibrated: bool
+    honest: Floats  # the memberships that tell doubt best
+    calibrated: bool  # those are not the model's own
     state: str
     crispness: float
     gamma: float | None = None
     gamma_cap: float | None = None
     auto: bool = False
     n_components: int | None = None
-    joins: bool = False
+    joins: bool = False  # the method joins pieces of the graph where there are more of them than clusters
     n_iter: int | None = None
     converged: bool | None = None
     history: dict[str, Floats] = field(default_factory=dict)

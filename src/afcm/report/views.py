@@ -17,25 +17,20 @@ from afcm.report.words import format_number
 MAX_SHOWN = 10_000
 # Of every cluster at least so many are shown, if it has them and there is room.
 LEAST_OF_A_CLUSTER = 20
-
 # Two features whose ranges differ by no more than this factor are drawn to the same scale.
 MAX_STRETCH = 3
 
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """A picture of all samples: positions n×2 and what the axes mean.
-
-    ``equal``: both axes have the same scale. ``ranges``: their numbers mean something to the reader. ``jitter``: the
-    samples lie on top of each other, so spread them a little.
-    """
+    """A picture of all samples: positions n×2 and what the axes mean."""
 
     name: str
     axes: tuple[str, str]
     positions: Floats
-    equal: bool = True
-    ranges: bool = False
-    jitter: bool = False
+    equal: bool = True  # both axes have the same scale
+    ranges: bool = False  # the numbers on the axes mean something to the reader
+    jitter: bool = False  # the samples lie on top of each other, so spread them a little
 
     @property
     def caption(self) -> str:

@@ -113,13 +113,11 @@ def describe_memberships(
 
 def describe_calibration(n_moved: int) -> str:
     """Say that calibrated memberships tell doubt; ``n_moved``: samples for which they disagree with the label."""
-    said = (
+    moved = f" For {count_noun(n_moved, 'sample')} they favour another cluster than the label." if n_moved else ""
+    return (
         "Doubt is told by calibrated memberships instead, the model's own after a random walk over the neighbour "
-        "graph: they are mixed where neighbours are in other clusters."
+        f"graph: they are mixed where neighbours are in other clusters.{moved}"
     )
-    if not n_moved:
-        return said
-    return f"{said} For {count_noun(n_moved, 'sample')} they favour another cluster than the label."
 
 
 def describe_convergence(converged: bool | None, n_iter: int | None, change: float | None = None) -> str:
@@ -155,7 +153,6 @@ def describe_scores(accuracy: float, nmi: float, ari: float, n_known: int, n_sam
 
 
 def describe_sampling(n_shown: int, n_samples: int, shown_ambiguous: int, n_ambiguous: int) -> str:
-    """Say which part of the samples picture and table show."""
     if n_shown == n_samples:
         return ""
     doubtful = f"all {n_ambiguous:,}" if shown_ambiguous == n_ambiguous else f"{shown_ambiguous:,} of {n_ambiguous:,}"

@@ -1,4 +1,7 @@
-"""Chooses the number of clusters: one graph and one eigen-solve serve a whole range of numbers."""
+"""Chooses the number of clusters: six criteria in one table, a recommendation by the pieces of the graph.
+
+One graph and one eigen-solve serve a whole range of numbers.
+"""
 
 from __future__ import annotations
 
@@ -7,24 +10,47 @@ import warnings
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.cluster import KMeans
 from sklearn.utils import check_array, check_random_state
 
 from afcm._typing import Floats
 from afcm.estimators import validation
 from afcm.estimators.inputs import DTYPES
+from afcm.estimators.mixture import GeneralizedGaussianMixture
+from afcm.estimators.plain import PlainAFCM
+from afcm.fitting import starts
 from afcm.graph import eigenvectors
 from afcm.graph.affinity import Graph, normalize_graph
 from afcm.graph.counting import Parts
 from afcm.graph.duplicates import merge_duplicates
 from afcm.graph.prepared import count_parts, search_for_counting
 from afcm.graph.similarity import agreement_weights
-from afcm.selection.criteria import CRITERIA, eigengaps, judge_mixture, judge_plain, stability
+from afcm.metrics import adjusted_rand, fuzzy_silhouette, xie_beni
 
 # Criteria that fit a model on X look at no more samples than this.
 MODEL_SAMPLES = 3000
+# How often the samples are halved, and the clusterings of the halves compared.
+STABILITY_ROUNDS = 4
+
+
+class Criterion(NamedTuple):
+    """A column of the table: its meaning, and whether the highest value is the best."""
+
+    meaning: str
+    highest: bool
+
+
+CRITERIA = {
+    "eigengap": Criterion("gap after the c-th eigenvalue of the graph", True),
+    "stability": Criterion("agreement (ARI) of clusterings learned on two halves of the spectral rows", True),
+    "fuzzy_silhouette": Criterion("of PlainAFCM on X", True),
+    "xie_beni": Criterion("compactness over separation, PlainAFCM on X", False),
+    "plain_bic": Criterion("BIC of PlainAFCM on X: equal, spherical Gaussians", False),
+    "mixture_bic": Criterion("BIC of a Gaussian mixture on X with a variance for each column", False),
+}
 
 
 @dataclass(frozen=True)
@@ -38,7 +64,7 @@ class Selection:
     reason : str
         Why, in words.
     table : list of dict
-        For each number of clusters ``n_clusters`` and the criteria of `afcm.selection.criteria.CRITERIA`; NaN where
+        For each number of clusters ``n_clusters`` and the criteria of `afcm.selection.choosing.CRITERIA`; NaN where
         a criterion says nothing.
     votes : dict
         The number each criterion would choose by itself.
@@ -143,7 +169,6 @@ def check_counts(n_clusters: Iterable[int], n_samples: int) -> list[int]:
 
 
 def tabulate(X: Any, graph: Graph, counts: list[int], random: np.random.RandomState) -> list[dict[str, float]]:
-    """Compute all criteria for all numbers, from one eigen-solve."""
     most = min(counts[-1] + 1, graph.degrees.size)
     eigen = eigenvectors.solve_leading(graph, most)
     values = np.append(eigen.values, np.full(counts[-1] + 1 - most, -1.0))
@@ -163,8 +188,40 @@ def tabulate(X: Any, graph: Graph, counts: list[int], random: np.random.RandomSt
     return table
 
 
+def eigengaps(values: Floats, counts: list[int]) -> list[float]:
+    """``θ_c − θ_{c+1}`` of the falling eigenvalues of S."""
+    return [float(values[c - 1] - values[c]) for c in counts]
+
+
+def stability(vectors: Floats, n_clusters: int, random: np.random.RandomState) -> float:
+    """Mean ARI over all samples of two clusterings, each learned by k-means on its own half of the unit-length rows."""
+    rows = starts.normalize_rows(vectors[:, :n_clusters])
+    agreements = np.zeros(STABILITY_ROUNDS)
+    for i in range(STABILITY_ROUNDS):
+        halves = np.array_split(random.permutation(rows.shape[0]), 2)
+        if min(half.size for half in halves) >= n_clusters:
+            fits = [KMeans(n_clusters, n_init=1, random_state=random.randint(2**31)).fit(rows[half]) for half in halves]
+            agreements[i] = adjusted_rand(fits[0].predict(rows), fits[1].predict(rows))
+    return float(agreements.mean())
+
+
+def judge_plain(X: Any, n_clusters: int, random: np.random.RandomState) -> dict[str, float]:
+    model = PlainAFCM(n_clusters, random_state=random).fit(X)
+    found = {"plain_bic": model.bic(X)}
+    if n_clusters > 1:
+        found["xie_beni"] = xie_beni(X, model.memberships_, model.cluster_centers_)
+        found["fuzzy_silhouette"] = fuzzy_silhouette(X, model.memberships_)
+    return found
+
+
+def judge_mixture(X: Any, n_clusters: int, random: np.random.RandomState) -> dict[str, float]:
+    model = GeneralizedGaussianMixture(
+        n_clusters, covariance_type="diag", shape=1.0, max_iter=100, tol=1e-4, random_state=random
+    )
+    return {"mixture_bic": model.fit(X).bic(X)}
+
+
 def collect_votes(table: list[dict[str, float]]) -> dict[str, int]:
-    """Find the best number of each criterion."""
     chosen = {}
     for name, criterion in CRITERIA.items():
         known = [row for row in table if math.isfinite(row[name])]
@@ -175,7 +232,6 @@ def collect_votes(table: list[dict[str, float]]) -> dict[str, int]:
 
 
 def recommend(parts: Parts, counts: list[int]) -> tuple[int, str]:
-    """Return the number to take, and why."""
     count = max(parts.count, 1)
     best = min(counts, key=lambda c: (abs(c - count), c))
     outside = "" if best == count else f"; {count} is not among the numbers asked for, {best} is the nearest"
