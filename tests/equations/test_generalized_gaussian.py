@@ -339,6 +339,8 @@ def test_power_statistics_do_not_overflow():
     found = generalized_gaussian.power_statistics(np.array([1000.0, 1000.0]), np.log([1.0, 3.0]), 2.0)
     assert found.log_total == pytest.approx(2000 + math.log(4), rel=1e-15)
     assert (found.mean_log, found.variance_log) == (1000.0, 0.0)
+    found = generalized_gaussian.power_statistics(np.array([-1000.0, 1000.0]), np.log([1.0, 3.0]), 2.0)
+    assert found.log_total == pytest.approx(2000 + math.log(3), rel=1e-15)
 
 
 def slope_of(function, at):
@@ -423,6 +425,13 @@ def test_a_step_out_of_the_bracket_is_a_bisection():
     assert len(seen) < 50
     assert visits(lambda beta: (0.0, -1.0), 5.0)[0][1] == pytest.approx(0.5)  # between the lower bound and 5
     assert visits(lambda beta: (1e-300, -1.0), 5.0)[0][1] == pytest.approx(10.0)  # between 5 and the upper bound
+
+
+@pytest.mark.parametrize("root", [0.06, 1.0, 15.0])
+def test_the_precision_of_the_shape_is_relative(root):
+    seen, found = visits(lambda beta: (math.copysign(1.0, root - beta), -1e-3), 2.0)
+    assert found == pytest.approx(root, rel=3e-10)
+    assert abs(seen[-1] - seen[-2]) < 1e-9 * root
 
 
 def test_the_bounds_of_the_shape_and_the_scale_of_the_gaussian():
