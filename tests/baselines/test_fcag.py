@@ -1,76 +1,12 @@
-"""FCAG and its anchors: rows of weights, balanced anchors, a rising score, single-move optimality."""
+"""FCAG: a rising score, single-move optimality, new samples by their own rows."""
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from scipy.spatial.distance import cdist
 
 from afcm.baselines import FCAG
-from afcm.graph.anchors.learning import METHODS, bisect, bkhk_anchors
 from afcm.graph.anchors.weights import anchor_weights
 from afcm.metrics import clustering_accuracy
 from tests.baselines.data import blobs, iris, never_rises
-from tests.strategies import quick
-
-seeds = st.integers(0, 2**32 - 1)
-
-
-# --- anchors ---
-
-
-@quick
-@given(seeds, st.integers(2, 6), st.integers(1, 5))
-def test_anchor_weights_are_their_formula(seed, m, k):
-    rng = np.random.default_rng(seed)
-    points, targets = rng.standard_normal((9, 2)), rng.standard_normal((m, 2))
-    k = min(k, m - 1)
-    dense = anchor_weights(points, targets, k).toarray()
-    for row, squared in zip(dense, cdist(points, targets) ** 2, strict=True):
-        order = np.argsort(squared)
-        e = squared[order]
-        expected = np.zeros(m)
-        expected[order[:k]] = (e[k] - e[:k]) / (k * e[k] - e[:k].sum())
-        np.testing.assert_allclose(row, expected, atol=1e-9)
-
-
-@quick
-@given(seeds, st.integers(1, 6), st.integers(1, 8))
-def test_anchor_weights_are_row_stochastic_even_with_equal_anchors(seed, m, k):
-    rng = np.random.default_rng(seed)
-    weights = anchor_weights(rng.standard_normal((7, 2)), rng.integers(2, size=(m, 2)).astype(float), k)
-    assert weights.data.min() >= 0
-    assert np.diff(weights.indptr).max() <= max(1, min(k, m - 1))
-    np.testing.assert_allclose(weights.sum(axis=1), 1, atol=1e-12)
-
-
-@quick
-@given(seeds, st.integers(2, 40))
-def test_a_balanced_bisection_cuts_where_told(seed, n):
-    points = np.random.default_rng(seed).integers(3, size=(n, 2)).astype(float)  # with duplicates
-    assert bisect(points, n // 2, np.random.RandomState(0)).sum() == n // 2
-    free = bisect(points, None, np.random.RandomState(0))
-    assert 0 < free.sum() < n
-
-
-@pytest.mark.parametrize("n_anchors", [1, 2, 3, 8, 13, 40])
-def test_there_are_as_many_anchors_as_asked(n_anchors):
-    X, _ = blobs(40)
-    for method in METHODS.values():
-        found = method(X, n_anchors, np.random.RandomState(0))
-        assert found.shape == (n_anchors, 3)
-        assert np.isfinite(found).all()
-
-
-def test_balanced_anchors_stand_for_equally_many_samples():
-    """One level above the last the parts are equal: two anchors for n/(m/2) samples each, whatever the density."""
-    rng = np.random.default_rng(0)
-    points = np.concatenate([rng.standard_normal((900, 1)) * 1e-3, rng.uniform(5, 6, (100, 1))])
-    found = bkhk_anchors(points, 64, np.random.RandomState(0))
-    assert abs(int((found < 2).sum()) - 0.9 * 64) <= 2
-
-
-# --- FCAG ---
 
 
 def score(model, X, labels):

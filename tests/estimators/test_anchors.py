@@ -8,7 +8,6 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from scipy.spatial.distance import cdist
 from sklearn.datasets import load_iris, make_blobs
 from sklearn.preprocessing import minmax_scale
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -18,10 +17,7 @@ from afcm.baselines import SpectralBaseline
 from afcm.checkpoints import Checkpoint
 from afcm.datasets import make_rings, make_spirals
 from afcm.exceptions import AFCMWarning, HardMembershipsWarning
-from afcm.graph.anchors.affinity import dense_gram, gram
-from afcm.graph.anchors.learning import learn_anchors
 from afcm.graph.anchors.prepared import AnchorSetting
-from afcm.graph.anchors.weights import AnchorSimilarity
 from afcm.graph.kernels import KERNELS
 from afcm.metrics import adjusted_rand, clustering_accuracy
 
@@ -229,63 +225,9 @@ def test_sparse_samples_and_tensors_are_refused_with_a_way_out():
         anchored(3).fit(X).predict(torch.as_tensor(X))
 
 
-# --- anchors and rows ---
-
-
-@pytest.mark.parametrize("columns", [2, 20])
-def test_rows_have_their_exact_nearest_anchors_even_far_from_everything(columns):
-    rng = np.random.default_rng(0)
-    anchors, points = rng.standard_normal((70, columns)), rng.standard_normal((500, columns))
-    points[0] = 1e7
-    rows = AnchorSimilarity.from_anchors(anchors, 6, "binary").weigh(points).toarray()
-    nearest = np.argsort(cdist(points, anchors), axis=1)[:, :6]
-    expected = np.zeros_like(rows)
-    np.put_along_axis(expected, nearest, 1 / 6, axis=1)
-    np.testing.assert_allclose(rows[1:], expected[1:])
-    assert np.isin(rows[0].argmax(), np.argsort(cdist(points[:1], anchors))[0, :20])  # ties to 1e-7
-
-
-@pytest.mark.parametrize("n_anchors", [5, 70])  # 70 fill no whole number of groups
-def test_compiled_loops_find_what_products_find(n_anchors):
-    pytest.importorskip("numba", reason="Numba is not installed")
-    rng = np.random.default_rng(0)
-    anchors, points = rng.standard_normal((n_anchors, 7)), rng.standard_normal((300, 7))
-    points[0], points[1] = 1e4, anchors[3]
-    similarity = AnchorSimilarity.from_anchors(anchors, 4)
-    for fast, slow in zip(similarity.weigh_block(points, True), similarity.weigh_block(points), strict=True):
-        np.testing.assert_allclose(fast, slow, atol=1e-8)
-    rows, masses = similarity.weigh(points), rng.integers(1, 4, size=300).astype(float)
-    for mass in (None, masses):
-        np.testing.assert_allclose(dense_gram(rows, mass), gram(rows, mass).toarray(), atol=1e-10)
-
-
-@pytest.mark.parametrize("kernel", sorted(KERNELS))
-def test_rows_sum_to_one_whatever_the_kernel(kernel):
-    rng = np.random.default_rng(0)
-    points = np.vstack([rng.standard_normal((50, 3)), np.full((1, 3), 1e3)])
-    rows = AnchorSimilarity.from_anchors(learn_anchors(points, 12, np.random.RandomState(0)), 4, kernel, 0.1).rows(
-        points
-    )
-    assert rows.data.min() > 0
-    np.testing.assert_allclose(rows.sum(axis=1), 1, atol=1e-12)
-
-
-def test_fitted_samples_are_known_again():
-    X, _ = blobs(50)
-    similarity = AnchorSimilarity.from_anchors(X[:5], 2).remember(X)
-    np.testing.assert_array_equal(similarity.find_twins(X[::-1]), np.arange(50)[::-1])
-    np.testing.assert_array_equal(similarity.find_twins(X + 1e-12), -1)
-    np.testing.assert_array_equal(AnchorSimilarity.from_anchors(X[:5], 2).find_twins(X), -1)
-
-
-def test_anchors_are_learned_from_some_of_many_samples():
-    X = np.random.default_rng(0).standard_normal((5000, 2))
-    found = learn_anchors(X, 30, np.random.RandomState(0))
-    assert found.shape == (30, 2)
-    assert cdist(X, found).min(axis=1).max() < 2.5
-    np.testing.assert_array_equal(learn_anchors(X[:20], 20, np.random.RandomState(0)), X[:20])
-    sizes = ((50, 3), (10**6, 3), (10**6, 200))
-    assert [AnchorSetting(c, None, None, "adaptive", 1.0).effective_anchors(n) for n, c in sizes] == [50, 1000, 2000]
+@pytest.mark.parametrize(("n", "n_clusters", "expected"), [(50, 3, 50), (10**6, 3, 1000), (10**6, 200, 2000)])
+def test_a_thousand_anchors_or_ten_for_each_cluster(n, n_clusters, expected):
+    assert AnchorSetting(n_clusters, None, None, "adaptive", 1.0).effective_anchors(n) == expected
 
 
 @pytest.mark.filterwarnings("ignore::afcm.exceptions.AFCMWarning")  # the checks fit a few sweeps on tiny data

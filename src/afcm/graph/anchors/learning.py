@@ -65,7 +65,7 @@ def nearer_to_first(points: Floats, first: Floats, second: Floats, cut: int | No
 
 
 def k_means_anchors(points: Floats, n_anchors: int, random: np.random.RandomState) -> Floats:
-    return KMeans(n_anchors, n_init=1, random_state=random).fit(points).cluster_centers_
+    return np.asarray(KMeans(n_anchors, random_state=random).fit(points).cluster_centers_)
 
 
 def random_anchors(points: Floats, n_anchors: int, random: np.random.RandomState) -> Floats:
@@ -90,8 +90,7 @@ def learn_anchors(points: Any, n_anchors: int, random: np.random.RandomState) ->
     points = np.array(to_host(points), dtype=np.float64)
     if n_anchors >= points.shape[0]:
         return points
-    begin = bkhk_anchors(points, n_anchors, random)
-    model = KMeans(n_anchors, init=begin, n_init=1, max_iter=REFINING_STEPS, random_state=random)
+    model = KMeans(n_anchors, init=bkhk_anchors(points, n_anchors, random), max_iter=REFINING_STEPS)
     with warnings.catch_warnings():  # two anchors that coincide are no news here
         warnings.simplefilter("ignore", ConvergenceWarning)
         return np.asarray(model.fit(points).cluster_centers_)
