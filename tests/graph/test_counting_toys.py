@@ -4,14 +4,20 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_blobs, make_moons
 
+from afcm import AFCM
 from afcm.datasets import make_rings, make_spirals
 from afcm.graph import counting
-from afcm.graph.prepared import count_parts, search_for_counting
-from afcm.graph.similarity import search_neighbors
+from afcm.graph.counting import split_at_valleys
+from afcm.graph.prepared import least_piece, search_for_counting
+from afcm.graph.similarity import agreement_weights
+
+
+def count(found, k, masses):
+    return split_at_valleys(agreement_weights(found, k), masses, least_piece(k))
 
 
 def counted(X, masses=None):
-    return count_parts(*search_for_counting(X), masses)
+    return count(*search_for_counting(X), masses)
 
 
 @pytest.mark.parametrize(("make", "expected"), [(make_spirals, 2), (make_rings, 3)])
@@ -52,9 +58,13 @@ def test_labels_are_the_pieces_and_scattered_samples_none():
         assert len(set(y[found.labels[:180] == label])) == 1
 
 
-def test_no_piece_is_smaller_than_half_a_neighbour_list(monkeypatch):
-    asked = []
-    monkeypatch.setattr(counting, "split_at_valleys", lambda weights, masses, least: asked.append(least))
-    for k in (6, 30):
-        count_parts(search_neighbors(np.random.default_rng(0).random((80, 2)), k)[0], k, None)
-    assert asked == [5, 15]
+def test_no_piece_is_smaller_than_half_a_neighbor_list():
+    assert [least_piece(k) for k in (6, 11, 12, 30)] == [5, 5, 6, 15]
+
+
+def test_a_fit_counts_with_the_least_piece_of_its_neighbors(monkeypatch):
+    asked, split = [], counting.split_at_valleys
+    monkeypatch.setattr(counting, "split_at_valleys", lambda *a: asked.append(a[2]) or split(*a))
+    X = np.random.default_rng(0).random((800, 2))
+    AFCM("auto").prepare(X)
+    assert asked == [least_piece(search_for_counting(X)[1])] == [11]

@@ -76,12 +76,16 @@ def split_at_valleys(weights: Any, masses: Floats | None, least: int) -> Parts:
     within: list[Valley] = []
     while todo:
         nodes = todo.pop()
-        pieces, valley = _split(counted, nodes, mass, least, unit)
-        if valley is not None and valley.is_deep:
-            between.append(valley)
-            todo += [part for piece in pieces for part in _components(counted, piece, mass, least)]
-            continue
-        within += [] if valley is None else [valley]
+        if mass[nodes].sum() >= 2 * least and nodes.size >= 4:  # large enough for two pieces
+            own = counted[nodes][:, nodes]
+            order = order_nodes(own)
+            valley, place = deepest_valley(cut_profile(own, order) / unit, np.cumsum(mass[nodes][order]), least)
+            if valley.is_deep:
+                between.append(valley)
+                pieces = nodes[order[:place]], nodes[order[place:]]
+                todo += [part for piece in pieces for part in _components(counted, piece, mass, least)]
+                continue
+            within.append(valley)
         labels[nodes] = labels.max() + 1
     return Parts(labels, tuple(between), tuple(within))
 
@@ -98,24 +102,6 @@ def _components(counted: Any, nodes: Integers, mass: Floats, least: int) -> list
     n_found, labels = connected_components(counted[nodes][:, nodes], directed=False)
     sizes = np.bincount(labels, weights=mass[nodes], minlength=n_found)
     return [nodes[labels == j] for j in np.flatnonzero(sizes >= least)]
-
-
-def _split(
-    counted: Any, nodes: Integers, mass: Floats, least: int, unit: float
-) -> tuple[list[Integers], Valley | None]:
-    """The two sides of the deepest valley of a connected part, and the valley; None if the part is too small."""
-    size = float(mass[nodes].sum())
-    if size < 2 * least or nodes.size < 4:
-        return [], None
-    own = counted[nodes][:, nodes]
-    order = order_nodes(own)
-    profile = cut_profile(own, order)
-    passed = np.cumsum(mass[nodes][order])[:-1]
-    depths = np.where((passed >= least) & (passed <= size - least), valley_depths(profile / unit), 0.0)
-    deepest = int(np.argmax(depths))
-    sizes = (float(passed[deepest]), size - float(passed[deepest]))
-    valley = Valley(float(depths[deepest]), math.sqrt(2 * math.log(size / least)), sizes)
-    return [nodes[order[: deepest + 1]], nodes[order[deepest + 1 :]]], valley
 
 
 def order_nodes(weights: Any) -> Integers:
@@ -140,3 +126,16 @@ def valley_depths(profile: Floats) -> Floats:
     """``2(√peak − √cut)`` at each cut; the peak is the lower one of the highest cuts on its two sides."""
     left, right = np.maximum.accumulate(profile), np.maximum.accumulate(profile[::-1])[::-1]
     return 2 * (np.sqrt(np.minimum(left, right)) - np.sqrt(profile))
+
+
+def deepest_valley(profile: Floats, passed: Floats, least: int) -> tuple[Valley, int]:
+    """The deepest valley with at least ``least`` samples on either side, and how many nodes lie before it.
+
+    ``passed``: the samples up to each node of the order, the last one included.
+    """
+    size, before = float(passed[-1]), passed[:-1]
+    depths = np.where((before >= least) & (before <= size - least), valley_depths(profile), 0.0)
+    deepest = int(np.argmax(depths))
+    sizes = (float(before[deepest]), size - float(before[deepest]))
+    needed = math.sqrt(2 * math.log(max(size / least, 2)))
+    return Valley(float(depths[deepest]), needed, sizes), deepest + 1

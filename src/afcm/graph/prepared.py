@@ -145,7 +145,8 @@ class GraphSetting:
         found, parts, n_found, n_clusters = None, None, 0, self.n_clusters
         if n_clusters is None:
             found, n_found = search_for_counting(points, self.search)
-            parts = count_parts(found, n_found, masses)
+            weights = arrays.to_host(agreement_weights(found, n_found))
+            parts = counting.split_at_valleys(weights, arrays.to_host(masses), least_piece(n_found))
             n_clusters = max(parts.count, 1)
         k = min(self.n_neighbors or default_n_neighbors(points.shape[0], n_clusters), points.shape[0] - 1)
         if found is None or n_found < k:
@@ -179,7 +180,6 @@ def search_for_counting(points: Any, search: str = "exact") -> tuple[Neighbors, 
     return search_neighbors(points, COUNTING * default_n_neighbors(points.shape[0], COUNTING_CLUSTERS), search)
 
 
-def count_parts(found: Neighbors, k: int, masses: Any) -> counting.Parts:
-    """Pieces of the graph of these neighbors, found on the host."""
-    weights = arrays.to_host(agreement_weights(found, k))
-    return counting.split_at_valleys(weights, arrays.to_host(masses), max(FEWEST_SAMPLES, k // 2))
+def least_piece(n_neighbors: int) -> int:
+    """The fewest samples of a counted cluster: half as many as a node has neighbors, at least `FEWEST_SAMPLES`."""
+    return max(FEWEST_SAMPLES, n_neighbors // 2)

@@ -17,6 +17,7 @@ from sklearn.cluster import KMeans
 from sklearn.utils import check_array, check_random_state
 
 from afcm._typing import Floats
+from afcm.arrays import to_host
 from afcm.estimators import validation
 from afcm.estimators.inputs import DTYPES
 from afcm.estimators.mixture import GeneralizedGaussianMixture
@@ -24,9 +25,9 @@ from afcm.estimators.plain import PlainAFCM
 from afcm.fitting import starts
 from afcm.graph import eigenvectors
 from afcm.graph.affinity import Graph, normalize_graph
-from afcm.graph.counting import Parts
+from afcm.graph.counting import Parts, split_at_valleys
 from afcm.graph.duplicates import merge_duplicates
-from afcm.graph.prepared import count_parts, search_for_counting
+from afcm.graph.prepared import least_piece, search_for_counting
 from afcm.graph.similarity import agreement_weights
 from afcm.metrics import adjusted_rand, fuzzy_silhouette, xie_beni
 
@@ -147,8 +148,9 @@ def select_n_clusters(
     nodes = merge_duplicates(X, validation.check_sample_weight(sample_weight, X.shape[0]))
     points = X if nodes.masses is None else X[nodes.rows]
     found, k = search_for_counting(points, "auto")
-    parts = count_parts(found, k, nodes.masses)
-    graph = normalize_graph(agreement_weights(found, k), nodes.masses)
+    weights = agreement_weights(found, k)
+    parts = split_at_valleys(to_host(weights), to_host(nodes.masses), least_piece(k))
+    graph = normalize_graph(weights, nodes.masses)
     table = tabulate(X, graph, counts, check_random_state(random_state))
     best, reason = recommend(parts, counts)
     return Selection(best, reason, table, collect_votes(table), parts)
