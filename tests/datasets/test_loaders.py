@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from sklearn.datasets import load_iris
 
-from afcm.datasets import DatasetCorrupt, DatasetNotFound, downloads, load_dataset
-from afcm.datasets.loaders import find_cache_folder, scale_to_unit
+from afcm.datasets import DatasetCorrupt, DatasetNotFound, load_dataset
+from afcm.datasets.loaders import DOWNLOAD_ERRORS, download_samples, find_cache_folder, scale_to_unit
 from tests.datasets.openml_site import no_network, site
 
 OPENML = "sklearn.datasets._openml.urlopen"
@@ -117,8 +117,8 @@ def test_nothing_is_downloaded_when_told_not_to(monkeypatch):
 
 def test_a_set_without_a_download_is_not_asked_for(tiny, monkeypatch):
     monkeypatch.setattr("sklearn.datasets.fetch_openml", lambda **options: pytest.fail("asked openml.org"))
-    with pytest.raises(downloads.DOWNLOAD_ERRORS, match="tiny has no public download that scikit-learn knows"):
-        downloads.fetch(tiny)
+    with pytest.raises(DOWNLOAD_ERRORS, match="tiny has no public download that scikit-learn knows"):
+        download_samples(tiny)
 
 
 def test_a_download_is_cached_and_used_from_then_on(cache, monkeypatch):

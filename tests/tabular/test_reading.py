@@ -13,7 +13,7 @@ pytest.importorskip("typer")
 from rich.console import Console
 
 from afcm.cli.options import Missing
-from afcm.cli.samples import ColumnOptions, Source, load_samples
+from afcm.cli.samples import Source, load_samples
 from afcm.tabular import TableError, choose_columns, read_table
 from afcm.tabular.columns import to_matrix
 from afcm.tabular.delimited import Layout
@@ -86,7 +86,7 @@ def test_a_broken_row_of_standard_input_is_named_too(monkeypatch):
 def test_what_is_wrong_is_said_with_its_place_and_the_way_out(written, name):
     content, expected = BROKEN[name]
     with pytest.raises(TableError) as caught:
-        load_samples(Source(str(written(name, content))), ColumnOptions(), Missing.error, Console(quiet=True))
+        load_samples(Source(str(written(name, content))), Missing.error, Console(quiet=True))
     assert "\n" not in str(caught.value)
     for words in expected:
         assert words in str(caught.value)

@@ -67,15 +67,12 @@ class Baseline(SoftClusterer):
         return X
 
     def _problem(self, X: Any, random: np.random.RandomState) -> Any:
-        """The problem whose sweeps lower the objective."""
         raise NotImplementedError
 
     def _start(self, problem: Any, random: np.random.RandomState) -> Any:
-        """A state to start from."""
         raise NotImplementedError
 
     def _store(self, problem: Any, best: Result[Any]) -> None:
-        """The attributes of the fit."""
         self.cluster_centers_ = best.state.centers
         self._store_run(best, best.state.memberships, doubt_hard=False)
 
@@ -86,7 +83,7 @@ class Baseline(SoftClusterer):
         return super()._merged_finding() or few
 
     def transform(self, X: Any) -> Any:
-        """Distances to the centres, n×c (as `sklearn.cluster.KMeans.transform`)."""
+        """Distances to the centers, n×c (as `sklearn.cluster.KMeans.transform`)."""
         return np.sqrt(paper.squared_distances(self._validate_new_table(X), self.cluster_centers_))
 
     def _validate_new_table(self, X: Any, **options: Any) -> Any:

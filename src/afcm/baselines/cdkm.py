@@ -30,7 +30,6 @@ class HardState:
 
     @cached_property
     def memberships(self) -> Floats:
-        """Hard memberships: one 1 in each row."""
         return starts.one_hot(self.labels, self.centers.shape[0])
 
 
@@ -151,7 +150,6 @@ class CDKM(Baseline):
 
 
 def nearest_centers(points: Floats, centers: Floats) -> Integers:
-    """For each row the number of its nearest center."""
     return np.asarray(paper.squared_distances(points, centers).argmin(axis=1), dtype=np.intp)
 
 

@@ -57,13 +57,11 @@ class GuidanceProblem:
         labels, links, squares = state.labels.copy(), state.links.copy(), state.squares.copy()
         sizes = np.bincount(labels, minlength=self.n_clusters)
         loop = loops.choose_loop(loops.anchors_scalar, loops.anchors_vectorized, labels.size * self.n_clusters * 10)
-        matrix = self.gram
-        gram = loops.Gram(matrix.indptr, matrix.indices, matrix.data, matrix.diagonal())
+        gram = loops.Gram(self.gram.indptr, self.gram.indices, self.gram.data, self.gram.diagonal())
         loop(gram, links, squares, sizes, labels)
         return self.at(labels)
 
     def at(self, labels: Integers) -> GuidanceState:
-        """The state of these labels of the anchors."""
         indicator = starts.one_hot(labels, self.n_clusters)
         links = self.gram @ indicator
         return GuidanceState(labels, indicator, links, equations.cluster_squares(links, indicator))

@@ -14,7 +14,7 @@ from afcm.baselines import equations
 from afcm.baselines.base import Baseline
 from afcm.equations import fuzzy_c_means, paper
 from afcm.estimators import validation
-from afcm.estimators.parameters import Rules, choice_or_array, flag, real
+from afcm.estimators.parameters import Rules, choice_or_array, real
 from afcm.fitting import starts
 from afcm.fitting.loop import Step, memberships_still, share_still
 
@@ -127,7 +127,7 @@ class RSFKM(Baseline):
         "init": choice_or_array("k-means", "k-means++"),
         "fuzziness": real(positive=True),
         "tau": real(positive=True, or_infinite=True),
-        "literal": flag(),
+        "literal": validation.check_flag,
     }
 
     def __init__(

@@ -1,4 +1,7 @@
-"""The file of a checkpoint: a zip of JSON and ``.npy`` like a model file, written and read by the same code."""
+"""The file of a checkpoint: a zip of JSON and ``.npy`` like a model file, written and read by the same code.
+
+It may hold the classes that the problem of the fit declares, and the loop's own.
+"""
 
 from __future__ import annotations
 
@@ -13,16 +16,20 @@ import numpy as np
 
 from afcm._util.atomic_files import replace_file
 from afcm._util.version import __version__
+from afcm.arrays import to_device_of
 from afcm.checkpoints.facts import Facts, hash_array
+from afcm.fitting.loop import Progress, Result
 from afcm.storage import documents
 from afcm.storage.decoding import Decoder, expect_fields
 from afcm.storage.encoding import Encoder
 from afcm.storage.errors import FormatError, translate_errors
-from afcm.storage.kinds import Table
+from afcm.storage.kinds import Kind, Table, field_names
 
 FORMAT, SCHEMA, KIND = "afcm-checkpoint", 3, "checkpoint"
 FIELDS = {"format": str, "schema": int, "afcm": str, "finished": bool, "facts": dict, "content": dict, "seal": str}
 WAY_OUT = "delete it to begin anew, or give another path"
+# The field of a state that is not stored: the fit that reads it has the problem, and with it the data.
+PROBLEM = "problem"
 
 
 class CheckpointError(ValueError):
@@ -84,3 +91,26 @@ def read(path: Path) -> StoredFit:
         if document.pop("seal") != seal(document, arrays):
             raise FormatError("was changed after it was written")
     return StoredFit(path, document["afcm"], document["finished"], document["facts"], document["content"], arrays)
+
+
+@dataclass(frozen=True)
+class StateKind(Kind):
+    """A class of which states are made; its arrays are where ``place`` is, and on the host in the file."""
+
+    place: Any = None
+
+    def take_apart(self, value: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        return {}, {name: to_device_of(getattr(value, name), None) for name in self.state}
+
+    def put_together(self, params: dict[str, Any], state: dict[str, Any]) -> Any:
+        return super().put_together(params, {name: to_device_of(item, self.place) for name, item in state.items()})
+
+
+def make_table(problem: Any, place: Any = None) -> Table:
+    """The classes in the checkpoint of a fit of ``problem``, whose ``state_types`` tell what its states are made of."""
+    kinds = [Kind(cls, dict.fromkeys(field_names(cls))) for cls in (Progress, Result)]
+    for cls in problem.state_types:
+        names = field_names(cls)
+        given = {PROBLEM: lambda: problem} if PROBLEM in names else {}
+        kinds.append(StateKind(cls, dict.fromkeys(name for name in names if name != PROBLEM), given, place))
+    return {kind.cls.__name__: kind for kind in kinds}

@@ -17,7 +17,7 @@ import numpy as np
 from afcm._util.atomic_files import remove_drafts
 from afcm._util.messages import to_one_line, warn_user
 from afcm._util.version import __version__
-from afcm.checkpoints import files, states
+from afcm.checkpoints import files
 from afcm.checkpoints.facts import Facts, describe_fit, find_differences
 from afcm.exceptions import CheckpointWarning
 from afcm.fitting.loop import Journal, Progress
@@ -159,7 +159,7 @@ class CheckpointJournal(Journal[Any]):
         self._problem = problem
         if self.found is None:
             return Progress()
-        progress: Progress[Any] = self.found.decode("progress", states.make_table(problem, self.place))
+        progress: Progress[Any] = self.found.decode("progress", files.make_table(problem, self.place))
         experience = self.found.decode("experience", {})
         self._is_complete = progress.best is not None and progress.n_ended >= len(starters)
         n_begun = progress.n_ended + (progress.current is not None)
@@ -192,7 +192,7 @@ class CheckpointJournal(Journal[Any]):
             "progress": progress,
         }
         try:
-            files.write(self.path, finished, self.facts, content, states.make_table(self._problem))
+            files.write(self.path, finished, self.facts, content, files.make_table(self._problem))
         except OSError as error:  # a disk that is full, or gone, is no reason to lose the fit
             warn_user(
                 f"{self.path}: checkpoint not written ({to_one_line(error, 200)}); the fit goes on and tries again, "

@@ -1,9 +1,10 @@
-"""The command line ``afcm``: one module for each command; the other modules are shared by them."""
+"""The command line ``afcm``: one module for each command (``demo`` is here); the other modules are shared."""
 
 from __future__ import annotations
 
 import sys
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any
 
 try:
     import pyarrow
@@ -14,8 +15,7 @@ except ImportError as missing:  # pragma: no cover - the message is all there is
 
 from afcm._util.version import __version__
 from afcm.cli.compare import compare
-from afcm.cli.console import exit_on_sigterm
-from afcm.cli.demo import demo
+from afcm.cli.console import exit_on_sigterm, make_console, report_errors
 from afcm.cli.fit import fit
 from afcm.cli.info import info
 from afcm.cli.predict import predict
@@ -30,6 +30,18 @@ EXIT_CODES = (
     "way out); 130 stopped with Ctrl-C; 143 stopped by SIGTERM; 1 a mistake of ours: please report it. Files appear "
     "when they are finished: a command that was stopped leaves the old ones."
 )
+
+
+def demo(*, out: Annotated[Path, typer.Option(help="Folder for demo.png and report.html.")] = Path("out")) -> None:
+    """Fit k-means, PlainAFCM and AFCM on toys and Iris: a table, a picture and a report page.
+
+    Example: afcm demo --out out
+    """
+    with report_errors(make_console()):
+        from afcm.demo import main
+
+        main(["--out", str(out)])
+
 
 app = typer.Typer(
     name="afcm", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, epilog=EXIT_CODES

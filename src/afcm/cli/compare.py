@@ -15,7 +15,7 @@ from afcm._util.messages import to_one_line
 from afcm.cli import methods, options, outcome
 from afcm.cli.console import collect_warnings, make_console, report_errors, say
 from afcm.cli.progress import Stages, show_progress
-from afcm.cli.samples import ColumnOptions, Samples, Source, fit_steps, load_samples
+from afcm.cli.samples import Samples, Source, fit_steps, load_samples
 from afcm.report.verdict import Verdict
 from afcm.tabular import write_table
 
@@ -53,7 +53,7 @@ def compare(
         outcome.check_table_file(out)
         names = [methods.find_class(name).__name__ for name in options.split_names(method)] or list(methods.METHODS)
         source = Source(data, format, delimiter, encoding, header)
-        samples = load_samples(source, ColumnOptions(columns, drop, id, label), missing, console)
+        samples = load_samples(source, missing, console, columns=columns, drop=drop, id=id, label=label)
         fit_steps(samples, scale, missing)
         count = choose_count(clusters, samples, console)
         rows = fit_methods(names, count, samples, seed, stages)

@@ -13,7 +13,7 @@ import typer
 from afcm.cli import methods, options, outcome
 from afcm.cli.console import collect_warnings, format_command_line, make_console, report_errors
 from afcm.cli.progress import show_progress
-from afcm.cli.samples import ColumnOptions, Samples, Source, fit_steps, load_samples
+from afcm.cli.samples import Samples, Source, fit_steps, load_samples
 from afcm.report.verdict import Verdict
 from afcm.tabular import iterate_results, name_result_columns, write_table
 from afcm.tabular.columns import to_matrix
@@ -67,7 +67,7 @@ def fit(
         outcome.check_table_file(out, json=json)
         estimator = methods.make_estimator(method, options.parse_count(clusters), seed, methods.parse_settings(set))
         source = Source(data, format, delimiter, encoding, header)
-        samples = load_samples(source, ColumnOptions(columns, drop, id, label), missing, console)
+        samples = load_samples(source, missing, console, columns=columns, drop=drop, id=id, label=label)
         steps = fit_steps(samples, scale, missing)
         fit_seconds = methods.fit_estimator(estimator, samples.X, stages, checkpoint)
         stages.begin("writing")

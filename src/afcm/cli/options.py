@@ -10,16 +10,12 @@ import typer
 
 
 class Scale(StrEnum):
-    """Ways to bring columns to one scale."""
-
     minmax = "minmax"
     standard = "standard"
     none = "none"
 
 
 class Missing(StrEnum):
-    """Ways to treat rows with missing values."""
-
     error = "error"
     drop = "drop"
     impute = "impute"

@@ -17,8 +17,7 @@ from afcm.cli.samples import Samples, Source
 from afcm.metrics.ambiguity import ambiguity, honest_memberships, is_ambiguous
 from afcm.report.verdict import name_classes, score_labels
 from afcm.tabular import TableError, choose_columns, iterate_results, name_result_columns, write_table
-from afcm.tabular.columns import to_matrix
-from afcm.tabular.errors import join_names
+from afcm.tabular.columns import join_names, to_matrix
 
 
 def predict(

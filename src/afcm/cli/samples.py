@@ -14,9 +14,8 @@ from afcm.cli.console import say
 from afcm.cli.options import Missing, Scale, split_names
 from afcm.report.verdict import name_classes
 from afcm.tabular import TableError, choose_columns, read_table
-from afcm.tabular.columns import find_missing, to_matrix
+from afcm.tabular.columns import find_missing, join_names, to_matrix
 from afcm.tabular.delimited import Layout
-from afcm.tabular.errors import join_names
 
 
 @dataclass(frozen=True)
@@ -31,16 +30,6 @@ class Source:
 
     def read(self) -> pa.Table:
         return read_table(self.path, format=self.format, layout=Layout(self.delimiter, self.encoding, self.header))
-
-
-@dataclass(frozen=True)
-class ColumnOptions:
-    """The options that name columns; ``columns`` and ``drop`` may hold several names with commas."""
-
-    columns: list[str] | None = None
-    drop: list[str] | None = None
-    id: str | None = None
-    label: str | None = None
 
 
 @dataclass
@@ -78,16 +67,28 @@ class Samples:
         return len(set(name_classes(self.get_column(self.label) or [])) - {None})
 
 
-def load_samples(source: Source, named: ColumnOptions, missing: Missing, console: Console) -> Samples:
-    """Read a table and choose its columns and rows; print which columns were chosen, unless they were named."""
-    columns, drop = split_names(named.columns), split_names(named.drop)
+def load_samples(
+    source: Source,
+    missing: Missing,
+    console: Console,
+    *,
+    columns: list[str] | None = None,
+    drop: list[str] | None = None,
+    id: str | None = None,
+    label: str | None = None,
+) -> Samples:
+    """Read a table and choose its columns and rows; print which columns were chosen, unless they were named.
+
+    ``columns`` and ``drop`` may hold several names with commas.
+    """
+    named, dropped = split_names(columns), split_names(drop)
     table = source.read()
-    chosen = choose_columns(table, columns, id=named.id, label=named.label, drop=drop)
-    if not columns:
+    chosen = choose_columns(table, named, id=id, label=label, drop=dropped)
+    if not named:
         left = f"; left out: {chosen.explain_left_out()}" if chosen.left_out else ""
         names = join_names(chosen.names)
         say(console, f"clustering {table.num_rows} rows by {len(chosen.names)} columns: {names}{left}")
-    samples = Samples(table, chosen.names, to_matrix(table, chosen.names), None, named.id, named.label)
+    samples = Samples(table, chosen.names, to_matrix(table, chosen.names), None, id, label)
     return samples.handle_missing(missing, console)
 
 

@@ -10,7 +10,7 @@ from afcm.cli import methods, options, outcome
 from afcm.cli.console import collect_warnings, format_command_line, make_console, report_errors
 from afcm.cli.fit import FittedModel
 from afcm.cli.progress import show_progress
-from afcm.cli.samples import ColumnOptions, Source, fit_steps, load_samples
+from afcm.cli.samples import Source, fit_steps, load_samples
 
 
 def select(
@@ -44,7 +44,7 @@ def select(
 
         outcome.check_file("--report", report)
         source = Source(data, format, delimiter, encoding, header)
-        samples = load_samples(source, ColumnOptions(columns, drop, id, label), missing, console)
+        samples = load_samples(source, missing, console, columns=columns, drop=drop, id=id, label=label)
         steps = fit_steps(samples, scale, missing)
         stages.begin("looking at numbers of clusters")
         counts = range(1, max(min(most, samples.X.shape[0] - 2), 1) + 1)

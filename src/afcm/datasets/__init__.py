@@ -4,9 +4,8 @@ No data travels with the package. Iris comes with scikit-learn, Breast and Vehic
 others are read from a folder of yours; `list_datasets` says where each one comes from.
 """
 
-from afcm.datasets.errors import DatasetCorrupt, DatasetNotFound
 from afcm.datasets.loaders import load_dataset
-from afcm.datasets.records import Dataset, DatasetInfo
+from afcm.datasets.records import Dataset, DatasetCorrupt, DatasetInfo, DatasetNotFound
 from afcm.datasets.registry import dataset_info, list_datasets
 from afcm.datasets.toys import make_rings, make_spirals
 

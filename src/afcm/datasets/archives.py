@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from afcm._util.atomic_files import replace_file
-from afcm.datasets.errors import DatasetCorrupt
-from afcm.datasets.records import Archive, DatasetInfo, Samples, as_samples
+from afcm.datasets.records import Archive, DatasetCorrupt, DatasetInfo, Samples, as_samples
 from afcm.storage.archives import Header, open_archive, read_array
 from afcm.storage.errors import FormatError
 

@@ -2,19 +2,22 @@
 
 import os
 import sys
+import warnings
+from http.client import HTTPException
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
 from afcm._typing import Floats
-from afcm.datasets import downloads
-from afcm.datasets.archives import read_archive
-from afcm.datasets.errors import DatasetNotFound
-from afcm.datasets.records import Dataset, DatasetInfo, Samples, as_samples
+from afcm._util.messages import warn_user
+from afcm.datasets.archives import read_archive, write_archive
+from afcm.datasets.records import Dataset, DatasetInfo, DatasetNotFound, Samples, as_samples
 from afcm.datasets.registry import dataset_info
 
 FOLDER_VARIABLE = "AFCM_DATA"
+# OSError: no network; ValueError: scikit-learn's own errors (unknown set, wrong MD5) and wrong shapes.
+DOWNLOAD_ERRORS = (OSError, ValueError, HTTPException)
 
 
 def load_dataset(
@@ -121,11 +124,32 @@ def _read_or_download(
     if info.downloaded_copy is None or not download:
         raise DatasetNotFound(missing)
     try:
-        samples = downloads.fetch(info)
-    except downloads.DOWNLOAD_ERRORS as error:
+        samples = download_samples(info)
+    except DOWNLOAD_ERRORS as error:
         raise DatasetNotFound(f"{missing}\nThe download failed: {error}") from error
-    downloads.keep_download(find_cache_folder() / info.downloaded_copy.file, samples)
+    path = find_cache_folder() / info.downloaded_copy.file
+    try:
+        write_archive(path, samples)
+    except OSError as error:  # a folder that cannot be written to costs a warning, not the data
+        warn_user(f"the download was not kept in {path}: {error}; it is fetched again next time", UserWarning)
     return samples
+
+
+def download_samples(info: DatasetInfo) -> Samples:
+    """Download the samples of `info` from openml.org; unknown values become 0 and are listed."""
+    from sklearn.datasets import fetch_openml
+
+    if info.openml is None:
+        raise ValueError(f"{info.name} has no public download that scikit-learn knows")
+    name, version = info.openml
+    with warnings.catch_warnings():
+        # A retry is no news; if it fails as well, the error says so.
+        warnings.filterwarnings("ignore", message="A network error occurred", category=UserWarning)
+        more = {"parser": "liac-arff", "cache": False, "n_retries": 1, "delay": 0.5}
+        bunch = fetch_openml(name=name, version=version, as_frame=False, **more)
+    points = np.asarray(bunch.data, dtype=np.float64)
+    unknown = np.isnan(points)
+    return as_samples(np.where(unknown, 0.0, points), bunch.target, np.argwhere(unknown), info)
 
 
 def _describe_search(info: DatasetInfo, folders: dict[str, Path], download: bool) -> str:

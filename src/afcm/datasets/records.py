@@ -1,4 +1,4 @@
-"""The records of a data set: its archive, its line in the registry, its samples."""
+"""The records of a data set (its archive, its line in the registry, its samples), and the errors of loading one."""
 
 from __future__ import annotations
 
@@ -8,6 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from afcm._typing import Floats, Integers
+
+
+class DatasetNotFound(FileNotFoundError):
+    """The archive is in none of the folders and could not be downloaded."""
+
+
+class DatasetCorrupt(ValueError):
+    """The archive was found, but it is not the one the registry describes."""
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from afcm.checkpoints import check_checkpoint_early, open_journal
 from afcm.estimators import validation
 from afcm.estimators.base import SoftClusterer, hard_labels
 from afcm.estimators.inputs import forget, validate_samples, validate_weights
-from afcm.estimators.parameters import ITERATIVE, Rules, choice, choice_or_array, flag, integer, real
+from afcm.estimators.parameters import ITERATIVE, Rules, choice, choice_or_array, integer, real
 from afcm.exceptions import NoClustersWarning, NotConvergedWarning
 from afcm.fitting import starts
 from afcm.fitting.loop import Result, best_run, either_still
@@ -41,11 +41,11 @@ CLEAN_CUT = 0.01
 class AFCM(SoftClusterer):
     """Adaptive fuzzy c-means with graph embedding: soft clusters of any shape (the paper's Algorithm 1).
 
-    Memberships, centres, their fuzziness γ and an embedding Z of the samples are learned together, by lowering
+    Memberships, centers, their fuzziness γ and an embedding Z of the samples are learned together, by lowering
 
         J = γ Σ_ij u_ij ‖z_i − v_j‖² + Σ_ij u_ij log u_ij − (n c / 2) log γ + λ tr(Zᵀ L̂ Z),    Zᵀ Z = I,
 
-    where L̂ is the normalize_graph Laplacian of a nearest-neighbour graph of X, or of one that anchors make.
+    where L̂ is the normalized Laplacian of a nearest-neighbor graph of X, or of one that anchors make.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class AFCM(SoftClusterer):
         ``"auto"`` counts the clusters: it splits the graph at valleys that are deeper than chance makes them
         (`afcm.graph.counting`, `select_n_clusters`). If there are none it says so and gives one cluster.
     n_neighbors : int or "auto", default="auto"
-        Neighbours of each sample in the graph, itself not counted. ``"auto"``: 1.5 for each doubling of the mean
+        Neighbors of each sample in the graph, itself not counted. ``"auto"``: 1.5 for each doubling of the mean
         cluster size, ``1.5 log2(n_samples / n_clusters)``, and at least 3.
     graph : {"neighbors", "anchors"}, default="neighbors"
         ``"neighbors"``: each sample and its nearest neighbors. ``"anchors"``, for many samples: each sample and its
@@ -82,10 +82,10 @@ class AFCM(SoftClusterer):
         ``"precomputed"``: X is the symmetric matrix of similarities (sparse or dense, its diagonal not used).
     init : {"spectral", "k-means++", "random"} or array, default="spectral"
         ``"spectral"``: k-means on unit-length rows of the graph's leading eigenvectors. ``"random"``: random
-        memberships, the paper's. An array holds memberships (n_samples × n_clusters) or centres
+        memberships, the paper's. An array holds memberships (n_samples × n_clusters) or centers
         (n_clusters × n_features).
     n_init : int, default=1
-        Runs from different random starts. The one with the lowest normalize_graph cut of its labels is kept
+        Runs from different random starts. The one with the lowest normalized cut of its labels is kept
         (`normalized_cut_`), not the one with the lowest J: J has no lower bound, it goes to −∞ with γ, while the
         cut lies between 0 and c and an empty cluster counts 1.
     max_iter : int, default=100
@@ -93,7 +93,7 @@ class AFCM(SoftClusterer):
         A run stops when no membership changes by more than ``tol``, or J by no more than ``tol``/100 a sample.
     merge_duplicates : bool, default=True
         Identical samples are one node of the graph, with their number as its mass, so that they do not fill
-        each other's neighbour lists. False: every sample its own node, as in the paper.
+        each other's neighbor lists. False: every sample its own node, as in the paper.
     random_state : int, RandomState or None, default=None
     callback : callable, optional
         Called after each sweep with an `afcm.fitting.loop.Iteration`; or an `afcm.checkpoints.Checkpoint`.
@@ -125,7 +125,7 @@ class AFCM(SoftClusterer):
     n_components_ : int
         Connected components of the graph. More than one is an answer, not a fault.
     neighbor_recall_ : float
-        The share of the true nearest neighbours in the graph: 1, or estimated where the search was approximate.
+        The share of the true nearest neighbors in the graph: 1, or estimated where the search was approximate.
     anchors_ : array (n_anchors, n_features)
     n_anchors_ : int
         With ``graph="anchors"`` alone.
@@ -141,7 +141,7 @@ class AFCM(SoftClusterer):
 
     Notes
     -----
-    Sparse X is used for the neighbours only (brute force, as scikit-learn does it) and never made dense. New
+    Sparse X is used for the neighbors only (brute force, as scikit-learn does it) and never made dense. New
     samples are placed by the Nyström step of `afcm.models.extension`; one that equals a fitted sample gets that
     sample's row. float32 data give float32 results; the graph and the eigenvectors are float64 inside. On a device
     the graph, the eigenvectors and the sweeps are worked out there; duplicates are merged, clusters counted and small
@@ -161,6 +161,7 @@ class AFCM(SoftClusterer):
     """
 
     _stop = staticmethod(either_still)
+    _hard_advice = "calibrated_memberships() gives softer ones that tell doubt"
     _parameter_rules: ClassVar[Rules] = {
         **ITERATIVE,
         "n_clusters": integer(or_word="auto"),
@@ -174,8 +175,8 @@ class AFCM(SoftClusterer):
         "n_anchors": integer(or_word="auto"),
         "init": choice_or_array("spectral", "k-means++", "random"),
         "n_init": integer(),
-        "merge_duplicates": flag(),
-        "warm_start": flag(),
+        "merge_duplicates": validation.check_flag,
+        "warm_start": validation.check_flag,
     }
 
     def __init__(
@@ -320,7 +321,7 @@ class AFCM(SoftClusterer):
 
         `memberships_` are learned by the model, and nearly all of them are 0 or 1: they tell labels, not doubt. These
         are the same after a random walk over the graph (`afcm.graph.diffusion`), and closer to the share of such
-        samples that is labelled rightly. Their largest entry is not always at `labels_`: between clusters the
+        samples that is labeled rightly. Their largest entry is not always at `labels_`: between clusters the
         neighbors may outvote the model.
 
         Parameters
@@ -371,18 +372,12 @@ class AFCM(SoftClusterer):
             self._refuse_for_chunks()
         else:
             self._refuse_tensors(X)
-        neighbors = self.graph == "neighbors"
-        X = validate_samples(
-            self,
-            X,
-            device=self.device,
-            accept_sparse="csr" if neighbors else False,
-            spread=self.affinity != "precomputed",
-        )
-        if self.affinity == "precomputed":
+        sparse, given = "csr" if self.graph == "neighbors" else False, self.affinity == "precomputed"
+        X = validate_samples(self, X, device=self.device, accept_sparse=sparse, spread=not given)
+        if given:
             return validation.check_affinity(X)
         n = X.shape[0]
-        if neighbors and self.n_neighbors != "auto" and self.n_neighbors >= n > 1:
+        if self.graph == "neighbors" and self.n_neighbors != "auto" and self.n_neighbors >= n > 1:
             raise ValueError(
                 f"n_neighbors={self.n_neighbors} must be below n_samples={n}; use at most {n - 1}, or 'auto'"
             )
@@ -449,7 +444,6 @@ class AFCM(SoftClusterer):
         return make_problem(prepared, weight, None if spectral else self.n_clusters_)
 
     def _make_starters(self, problem: Any, prepared: PreparedGraph, random: Any) -> list[Callable[[], Any]]:
-        """Functions that make the states from which the runs start."""
         if self.warm_start and hasattr(self, "_fitted"):
             return [lambda: self._start_from_fit(problem, prepared)]
         if not isinstance(self.init, str):
@@ -516,9 +510,6 @@ class AFCM(SoftClusterer):
 
     def _merged_advice(self) -> str:
         return "raise graph_weight or n_neighbors, or try init='spectral'"
-
-    def _hard_advice(self) -> str:
-        return "calibrated_memberships() gives softer ones that tell doubt"
 
     # --- new samples ---
 

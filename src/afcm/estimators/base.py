@@ -1,7 +1,11 @@
-"""`SoftClusterer`, the base of every estimator: labels from memberships, diagnostics, and what a fit stores."""
+"""`SoftClusterer`, the base of every estimator: labels from memberships, diagnostics, and what a fit stores.
+
+`LikelihoodScores` adds the scores of models that give a density.
+"""
 
 from __future__ import annotations
 
+import math
 from typing import Any, ClassVar, NamedTuple
 
 from array_api_compat import array_namespace, device
@@ -29,6 +33,8 @@ class SoftClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
 
     _parameter_rules: ClassVar[Rules]
     _dtypes: ClassVar[tuple[str, ...]] = ("float64", "float32")
+
+    _hard_advice = "the clusters are points at this scale: use fewer clusters, or read the result as labels"
 
     def _check_parameters(self) -> None:
         check_parameters(self, self._parameter_rules)
@@ -87,7 +93,7 @@ class SoftClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         if self.membership_state_ == "hard" and doubt_hard:
             warn_user(
                 f"{name}: memberships became hard (gamma_={self.gamma_:.3g}): they are 0 or 1 and tell labels, not "
-                f"ambiguity; {self._hard_advice()}",
+                f"ambiguity; {self._hard_advice}",
                 HardMembershipsWarning,
             )
         if not result.converged:
@@ -111,8 +117,28 @@ class SoftClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
     def _merged_advice(self) -> str:
         return "try another init or fewer clusters"
 
-    def _hard_advice(self) -> str:
-        return "the clusters are points at this scale: use fewer clusters, or read the result as labels"
+
+class LikelihoodScores:
+    """`score`, `bic` and `aic` for an estimator with ``score_samples`` and ``_n_parameters``."""
+
+    def score_samples(self, X: Any) -> Any:
+        """Log-density of each sample under the fitted model."""
+        raise NotImplementedError
+
+    def _n_parameters(self) -> int:
+        raise NotImplementedError
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Mean log-density: higher is better."""
+        return float(self.score_samples(X).mean())
+
+    def bic(self, X: Any) -> float:
+        """Bayesian information criterion: lower is better."""
+        return -2 * self.score(X) * len(X) + self._n_parameters() * math.log(len(X))
+
+    def aic(self, X: Any) -> float:
+        """Akaike information criterion: lower is better."""
+        return -2 * self.score(X) * len(X) + 2 * self._n_parameters()
 
 
 def hard_labels(memberships: Any, block_rows: int = 8192) -> Any:

@@ -14,17 +14,10 @@ from afcm import arrays
 from afcm.checkpoints import open_journal
 from afcm.equations import fuzzy_c_means, paper
 from afcm.estimators import validation
-from afcm.estimators.base import MERGED_TOL, MembershipSummary
-from afcm.estimators.inputs import (
-    cast,
-    draw_memberships,
-    forget,
-    validate_init,
-    validate_samples,
-    validate_weights,
-)
-from afcm.estimators.parameters import ITERATIVE, Rules, choice, choice_or_array, flag, integer
-from afcm.estimators.streaming import STREAM_ATTRIBUTES, StreamingClusterer
+from afcm.estimators.base import MERGED_TOL, MembershipSummary, SoftClusterer, crispness, hard_labels, summarize
+from afcm.estimators.inputs import cast, draw_memberships, forget, validate_init, validate_samples, validate_weights
+from afcm.estimators.parameters import ITERATIVE, Rules, choice, choice_or_array, integer
+from afcm.estimators.streaming import STREAM_ATTRIBUTES, Stream, to_double
 from afcm.fitting import starts
 from afcm.fitting.loop import STOP_RULES, best_run
 from afcm.models.centers import CenterProblem, CenterState, Precision
@@ -36,10 +29,10 @@ DEFAULT_RUNS = 5
 MEMBERSHIP_ROUNDING = 64
 
 
-class CenterClusterer(StreamingClusterer):
-    """Sweeps of a `CenterProblem` from several starts; the lowest objective wins."""
+class CenterClusterer(SoftClusterer):
+    """Sweeps of a `CenterProblem` from several starts; the lowest objective wins. Batches are learned one by one."""
 
-    cluster_centers_: Any
+    _stream: Stream
     gamma_: float
     init: Any
     n_init: int | str
@@ -54,11 +47,11 @@ class CenterClusterer(StreamingClusterer):
         "init": choice_or_array("k-means++", "random"),
         "n_init": integer(or_word="auto"),
         "stop": choice(*STOP_RULES),
-        "warm_start": flag(),
+        "warm_start": validation.check_flag,
     }
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn centres and memberships.
+        """Learn centers and memberships.
 
         Parameters
         ----------
@@ -93,6 +86,43 @@ class CenterClusterer(StreamingClusterer):
             raise interrupt
         return self
 
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from a batch of samples, beside what was learned from those before.
+
+        The first batch is fitted as by `fit` and should show all clusters. Each further one is looked at once: its
+        statistics join those of the batches before, which fade slowly, and give new centers (and γ). What belongs to
+        samples (``memberships_``, ``labels_``, ``objective_``) is that of this batch; ``n_batches_`` and ``mass_seen_``
+        count what was seen.
+
+        Parameters
+        ----------
+        X : array (n_samples, n_features)
+        y : ignored
+        sample_weight : array (n_samples,), optional
+            As for `fit`.
+        """
+        if not hasattr(self, "_stream"):
+            self.fit(X, sample_weight=sample_weight)
+            stream = Stream.from_batch(self._state_of(X, sample_weight))
+        else:
+            batch = self._state_of(X, sample_weight)
+            stream, problem = self._stream.with_batch(batch), batch.problem
+            centers, precision = stream.update_centers(problem)
+            has_samples = stream.totals[:, None] > paper.MIN_MASS
+            centers = np.where(has_samples, centers, to_double(self.cluster_centers_))
+            self._store_batch(problem.at(cast(centers, problem.points), precision), X)
+        self._stream, self.n_batches_, self.mass_seen_ = stream, stream.n_batches, stream.mass
+        return self
+
+    def _store_batch(self, state: CenterState, X: Any) -> None:
+        self.cluster_centers_ = arrays.to_device_of(state.centers, X)
+        if state.precision is not None:
+            self.gamma_ = state.precision
+        self.memberships_, self.objective_ = arrays.to_device_of(state.memberships, X), state.objective
+        known = summarize(self.memberships_)
+        self.labels_, self.crispness_ = hard_labels(self.memberships_), crispness(known)
+        self.membership_state_ = self._judge(known)
+
     def _tol(self, X: Any) -> float:
         """``tol``, but memberships need not stand stiller than rounding lets them."""
         rounding = MEMBERSHIP_ROUNDING * float(array_namespace(X).finfo(X.dtype).eps)
@@ -121,9 +151,10 @@ class CenterClusterer(StreamingClusterer):
         """Set attributes that `_problem` needs and that only a fit can know."""
 
     def _make_starters(self, problem: CenterProblem, random: np.random.RandomState) -> list[Callable[[], CenterState]]:
-        """Functions that make the states from which the runs start."""
         if self._continues():
-            return [lambda: problem.at(*self._fitted_start(problem))]
+            validation.check_warm_start(self.cluster_centers_.shape, (self.n_clusters, problem.points.shape[1]))
+            centers = cast(self.cluster_centers_, problem.points)
+            return [lambda: problem.at(centers, getattr(self, "gamma_", None))]
         if not isinstance(self.init, str):
             return [lambda: problem.at(*self._given_start(problem))]
         n_runs = DEFAULT_RUNS if isinstance(self.n_init, str) else self.n_init
@@ -131,10 +162,6 @@ class CenterClusterer(StreamingClusterer):
 
     def _continues(self) -> bool:
         return bool(self.warm_start) and hasattr(self, "cluster_centers_")
-
-    def _fitted_start(self, problem: CenterProblem) -> tuple[Any, Precision]:
-        validation.check_warm_start(self.cluster_centers_.shape, (self.n_clusters, problem.points.shape[1]))
-        return cast(self.cluster_centers_, problem.points), getattr(self, "gamma_", None)
 
     def _given_start(self, problem: CenterProblem) -> tuple[Any, Precision]:
         kind, array = validate_init(problem.points, self.init, self.n_clusters)
@@ -149,12 +176,12 @@ class CenterClusterer(StreamingClusterer):
         return centers, problem.first_precision(centers)
 
     def _judge(self, known: MembershipSummary) -> str:
-        """Also merged when all centres coincide: then 1/c is where the memberships are going."""
+        """Also merged when all centers coincide: then 1/c is where the memberships are going."""
         merged = self.n_clusters > 1 and self._n_different_centers() == 1
         return "merged" if merged else super()._judge(known)
 
     def _n_different_centers(self) -> int:
-        """Centres that do not coincide with one before them."""
+        """Centers that do not coincide with one before them."""
         costs = arrays.to_host(paper.squared_distances(self.cluster_centers_, self.cluster_centers_))
         close = np.tril(costs <= MERGED_TOL**2 * self._variance, k=-1)
         return self.n_clusters - int(close.any(axis=1).sum())
@@ -166,18 +193,18 @@ class CenterClusterer(StreamingClusterer):
         return arrays.to_device_of(problem.memberships_at(centers, getattr(self, "gamma_", None)), X)
 
     def _state_of(self, X: Any, sample_weight: Any = None) -> CenterState:
-        """The fitted centres (and γ) with other samples."""
+        """The fitted centers (and γ) with other samples."""
         X = self._validate_new(X)
         weights = validate_weights(X, sample_weight)
         masses = None if weights is None else cast(weights, X)
         return self._problem(X, masses).at(self._centers_for(X), getattr(self, "gamma_", None))
 
     def _centers_for(self, X: Any) -> Any:
-        """The fitted centres where X is (NumPy: with their own dtype)."""
+        """The fitted centers where X is (NumPy: with their own dtype)."""
         return cast(self.cluster_centers_, X) if arrays.is_tensor(X) else arrays.to_host(self.cluster_centers_)
 
     def transform(self, X: Any) -> Any:
-        """Distances to the centres, n×c (as `sklearn.cluster.KMeans.transform`)."""
+        """Distances to the centers, n×c (as `sklearn.cluster.KMeans.transform`)."""
         points = self._validate_new(X)
         distances = partial(fuzzy_c_means.distances, centers=self._centers_for(points))
         return arrays.to_device_of(arrays.map_rows(distances, points, self._n_features_out), X)

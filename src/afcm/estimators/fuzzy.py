@@ -9,16 +9,24 @@ import numpy as np
 
 from afcm.estimators import validation
 from afcm.estimators.centers import CenterClusterer
-from afcm.estimators.parameters import Rules, real
+from afcm.estimators.parameters import Rules
 from afcm.fitting import starts
 from afcm.models.fuzzy import EntropyProblem, FuzzyProblem
+
+
+def check_gamma(name: str, value: Any) -> None:
+    """``"auto"``, or a positive number."""
+    if isinstance(value, str):
+        validation.check_choice(name, value, ("auto",))
+    else:
+        validation.check_real(name, value, positive=True)
 
 
 class FixedFuzziness(CenterClusterer):
     """Fuzzy c-means whose fuzziness the user chooses; its objective scores new samples."""
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Minus the objective on X per sample, at the fitted centres: higher is better.
+        """Minus the objective on X per sample, at the fitted centers: higher is better.
 
         On the fitted samples that is ``-objective_ / n_samples``. It always grows with ``n_clusters``: compare
         fits on the same samples with the same number of clusters and the same fuzziness.
@@ -37,7 +45,7 @@ class FixedFuzziness(CenterClusterer):
 class FCM(FixedFuzziness):
     """Fuzzy c-means (Bezdek): memberships that fall off as a power of the distance.
 
-    Lowers ``J = Σ_ij u_ij^m ‖x_i − v_j‖²`` over centres V and memberships U whose rows sum to 1.
+    Lowers ``J = Σ_ij u_ij^m ‖x_i − v_j‖²`` over centers V and memberships U whose rows sum to 1.
 
     Parameters
     ----------
@@ -47,7 +55,7 @@ class FCM(FixedFuzziness):
         the number of features: at ``m=2`` all clusters merge in a few dozen dimensions, with a warning. `PlainAFCM`
         learns its fuzziness instead.
     init : {"k-means++", "random"} or array, default="k-means++"
-        ``"random"`` draws random memberships. An array holds memberships (n_samples × n_clusters) or centres
+        ``"random"`` draws random memberships. An array holds memberships (n_samples × n_clusters) or centers
         (n_clusters × n_features).
     n_init : int or "auto", default="auto"
         Runs from different random starts; the one with the lowest objective is kept. ``"auto"`` is 5, and 1 for
@@ -64,7 +72,7 @@ class FCM(FixedFuzziness):
         Where to compute, for example ``"cuda"`` (needs PyTorch): NumPy X goes there and NumPy results come back.
         Tensors are worked on where they are, and give tensors.
     warm_start : bool, default=False
-        A further `fit` makes one run from the centres of the fit before, whatever ``init`` and ``n_init`` say.
+        A further `fit` makes one run from the centers of the fit before, whatever ``init`` and ``n_init`` say.
 
     Attributes
     ----------
@@ -80,7 +88,7 @@ class FCM(FixedFuzziness):
     crispness_ : float
         0 when every membership is 1/c, 1 when every one is 0 or 1.
     membership_state_ : {"soft", "hard", "merged"}
-        ``"hard"``: all are 0 or 1; ``"merged"``: all are 1/c or all centres coincide, with a warning.
+        ``"hard"``: all are 0 or 1; ``"merged"``: all are 1/c or all centers coincide, with a warning.
     n_features_in_, feature_names_in_
 
     See Also
@@ -179,10 +187,10 @@ class EntropyFCM(FixedFuzziness):
     gamma : float or "auto", default="auto"
         Precision γ, in units of 1/X²: large is crisp (k-means), small is fuzzy, and below 1/(2 × the largest
         eigenvalue of the covariance of X) all clusters merge, with a warning. ``"auto"`` is d/(2 s²), with d features
-        and s² the mean squared distance of a sample to its centre in a short run of k-means: clusters as wide as those
+        and s² the mean squared distance of a sample to its center in a short run of k-means: clusters as wide as those
         of k-means. `PlainAFCM` learns γ instead.
     init : {"k-means++", "random"} or array, default="k-means++"
-        ``"random"`` draws random memberships. An array holds memberships (n_samples × n_clusters) or centres
+        ``"random"`` draws random memberships. An array holds memberships (n_samples × n_clusters) or centers
         (n_clusters × n_features).
     n_init : int or "auto", default="auto"
         Runs from different random starts; the one with the lowest objective is kept. ``"auto"`` is 5, and 1 for
@@ -199,7 +207,7 @@ class EntropyFCM(FixedFuzziness):
         Where to compute, for example ``"cuda"`` (needs PyTorch): NumPy X goes there and NumPy results come back.
         Tensors are worked on where they are, and give tensors.
     warm_start : bool, default=False
-        A further `fit` makes one run from the centres of the fit before, whatever ``init`` and ``n_init`` say.
+        A further `fit` makes one run from the centers of the fit before, whatever ``init`` and ``n_init`` say.
 
     Attributes
     ----------
@@ -217,7 +225,7 @@ class EntropyFCM(FixedFuzziness):
     crispness_ : float
         0 when every membership is 1/c, 1 when every one is 0 or 1.
     membership_state_ : {"soft", "hard", "merged"}
-        ``"hard"``: all are 0 or 1; ``"merged"``: all are 1/c or all centres coincide, with a warning.
+        ``"hard"``: all are 0 or 1; ``"merged"``: all are 1/c or all centers coincide, with a warning.
     n_features_in_, feature_names_in_
 
     See Also
@@ -237,10 +245,7 @@ class EntropyFCM(FixedFuzziness):
     89.33
     """
 
-    _parameter_rules: ClassVar[Rules] = {
-        **CenterClusterer._parameter_rules,
-        "gamma": real(positive=True, or_word="auto"),
-    }
+    _parameter_rules: ClassVar[Rules] = {**CenterClusterer._parameter_rules, "gamma": check_gamma}
 
     def __init__(
         self,

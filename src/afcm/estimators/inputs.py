@@ -1,7 +1,4 @@
-"""Samples and what comes with them, checked: tables, tensors, Dask collections, weights, given starts.
-
-What goes in is checked once and put where it is to be worked on; results go back in the library of what came in.
-"""
+"""Samples, their weights and given starts: checked once, and put where they are to be worked on."""
 
 from __future__ import annotations
 
@@ -174,15 +171,12 @@ def validate_weights(X: Any, sample_weight: Any) -> Any:
     """Checked weights for the rows of X (chunked as X is), or None."""
     n_samples = X.shape[0]
     if not arrays.is_dask(sample_weight) or not arrays.is_chunked(X):
-        weights = validation.check_sample_weight(arrays.to_host(sample_weight), n_samples)
-        return _chunk_like(X, weights)
+        return _chunk_like(X, validation.check_sample_weight(arrays.to_host(sample_weight), n_samples))
     side = arrays.dask_backend()
     weights = side.to_row_array(sample_weight)
     if weights.shape != (n_samples,):
         raise ValueError(f"sample_weight has shape {weights.shape}, expected ({n_samples},): one weight per sample")
-    fine, total, *span = side.summarize_weights(weights)
-    validation.judge_weights(fine, total)
-    validation.check_weight_range(*span)
+    validation.judge_weights(*side.summarize_weights(weights))
     return side.chunk_like(weights, X)
 
 

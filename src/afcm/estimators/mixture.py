@@ -15,10 +15,9 @@ from afcm.checkpoints import open_journal
 from afcm.equations import generalized_gaussian
 from afcm.equations.scatters import STRUCTURES, SingularScatterError
 from afcm.estimators import mixture_starts, validation
-from afcm.estimators.base import SoftClusterer
+from afcm.estimators.base import LikelihoodScores, SoftClusterer
 from afcm.estimators.inputs import check_memory, validate_table
-from afcm.estimators.likelihood import LikelihoodScores
-from afcm.estimators.parameters import ITERATIVE, Rules, choice, choice_or_array, flag, integer, real
+from afcm.estimators.parameters import ITERATIVE, Rules, choice, choice_or_array, integer, real
 from afcm.exceptions import AFCMWarning
 from afcm.fitting.loop import best_run, share_still
 from afcm.graph.duplicates import DistinctRows, merge_duplicates
@@ -37,11 +36,11 @@ def check_shape(name: str, value: Any) -> None:
 
 
 class GeneralizedGaussianMixture(LikelihoodScores, SoftClusterer):
-    """Mixture of multivariate generalised Gaussians (the paper's proposition 1).
+    """Mixture of multivariate generalized Gaussians (the paper's proposition 1).
 
     Component j has the density ``C |Σ_j|^{-1/2} exp(−m y^β)`` with ``y = (x − v_j)ᵀ Σ_j⁻¹ (x − v_j)``. The shape β says
     how heavy the tails are: 1 is the Gaussian, 1/2 the Laplace-like, large values are flat with sharp edges. It is
-    learned with the rest by generalised EM, so a few far samples need not spoil centres and scatters.
+    learned with the rest by generalized EM, so a few far samples need not spoil centers and scatters.
 
     Parameters
     ----------
@@ -51,12 +50,12 @@ class GeneralizedGaussianMixture(LikelihoodScores, SoftClusterer):
         the scale m is learned instead: `PlainAFCM` with mixing weights and a shape.
     shape : "learn" or float, default="learn"
         β, or a number from 0.05 to 20 to fix it. ``shape=1`` is the Gaussian mixture. Below 1/2 every sample is a
-        peak of the likelihood for a centre: with few samples and far outliers the learned β may run to 0.05,
+        peak of the likelihood for a center: with few samples and far outliers the learned β may run to 0.05,
         which is said in a warning.
     shared_shape : bool, default=True
         One β for all components (the paper), or one for each.
     init : {"k-means", "k-means++", "random"} or array, default="k-means"
-        ``"random"`` draws random memberships. An array holds memberships (n_samples × n_clusters), or centres
+        ``"random"`` draws random memberships. An array holds memberships (n_samples × n_clusters), or centers
         (n_clusters × n_features) of which each sample takes the nearest.
     n_init : int, default=1
         Runs from different random starts; the one with the lowest objective is kept. A given array makes one run.
@@ -123,8 +122,8 @@ class GeneralizedGaussianMixture(LikelihoodScores, SoftClusterer):
         "reg_covar": real(),
         "covariance_type": choice(*STRUCTURES),
         "init": choice_or_array("k-means", "k-means++", "random"),
-        "shared_shape": flag(),
-        "warm_start": flag(),
+        "shared_shape": validation.check_flag,
+        "warm_start": validation.check_flag,
         "shape": check_shape,
     }
 
@@ -158,7 +157,7 @@ class GeneralizedGaussianMixture(LikelihoodScores, SoftClusterer):
         self.warm_start = warm_start
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn weights, centres, scatters, shape and memberships.
+        """Learn weights, centers, scatters, shape and memberships.
 
         Parameters
         ----------
@@ -204,16 +203,13 @@ class GeneralizedGaussianMixture(LikelihoodScores, SoftClusterer):
 
     def _warn_of_needles(self) -> None:
         lowest = generalized_gaussian.SHAPE_BOUNDS[0]
-        if self._learns_shape() and np.min(self.shape_) <= lowest:
+        if isinstance(self.shape, str) and np.min(self.shape_) <= lowest:
             warn_user(
                 f"{type(self).__name__}: the learned shape ran to its lower bound {lowest}: the density is a needle "
                 "and its centres sit on single samples; fix shape (0.5 still has heavy tails), or use fewer clusters "
                 "or more samples",
                 AFCMWarning,
             )
-
-    def _learns_shape(self) -> bool:
-        return isinstance(self.shape, str)
 
     def _problem(self, X: Any, samples: DistinctRows) -> tuple[Any, MixtureProblem]:
         """The mean, and the problem of the different samples about it, in double precision."""
@@ -227,14 +223,14 @@ class GeneralizedGaussianMixture(LikelihoodScores, SoftClusterer):
             f"covariance_type={self.covariance_type!r} with {dimension} features",
             "use 'diag' or 'spherical', or fewer features, for example with sklearn.decomposition.PCA",
         )
-        settings = structure, self.reg_covar, self._learns_shape(), bool(self.shared_shape)
+        settings = structure, self.reg_covar, isinstance(self.shape, str), bool(self.shared_shape)
         return origin, MixtureProblem(points - origin, samples.masses, *settings)
 
     def _store_parameters(self, fitted: Parameters, origin: Any) -> None:
         structure = STRUCTURES[self.covariance_type]
         self.weights_ = fitted.weights
         self.cluster_centers_ = fitted.centers + origin
-        own = self._learns_shape() and not self.shared_shape
+        own = isinstance(self.shape, str) and not self.shared_shape
         self.shape_ = fitted.shapes if own else float(fitted.shapes[0])
         self.scale_ = fitted.scale
         self.scatters_ = np.array(fitted.scatters[0] if structure.tied else fitted.scatters)
@@ -244,7 +240,7 @@ class GeneralizedGaussianMixture(LikelihoodScores, SoftClusterer):
 
     @property
     def means_(self) -> Any:
-        """The centres, under scikit-learn's name for them."""
+        """The centers, under scikit-learn's name for them."""
         return self.cluster_centers_
 
     def _parameters(self) -> Parameters:
@@ -265,7 +261,7 @@ class GeneralizedGaussianMixture(LikelihoodScores, SoftClusterer):
         return generalized_gaussian.memberships(self._log_joint(X)).astype(X.dtype, copy=False)
 
     def transform(self, X: Any) -> Any:
-        """Distances to the centres in each component's own metric Σ_j, n×c (Mahalanobis' for β = 1)."""
+        """Distances to the centers in each component's own metric Σ_j, n×c (Mahalanobis' for β = 1)."""
         X = self._validate_new_table(X)
         distances = mixture.squared_distances(X, self._parameters(), STRUCTURES[self.covariance_type])
         return np.sqrt(distances).astype(X.dtype, copy=False)
@@ -276,7 +272,7 @@ class GeneralizedGaussianMixture(LikelihoodScores, SoftClusterer):
 
     def _n_parameters(self) -> int:
         n_clusters, dimension = self.cluster_centers_.shape
-        n_shapes = np.size(self.shape_) if self._learns_shape() else 0
+        n_shapes = np.size(self.shape_) if isinstance(self.shape, str) else 0
         scatters = STRUCTURES[self.covariance_type].n_parameters(n_clusters, dimension)
         return int(n_clusters * dimension + n_clusters - 1 + scatters + n_shapes)
 

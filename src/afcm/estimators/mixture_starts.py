@@ -30,7 +30,7 @@ def make_starters(
 
 
 def draw(problem: MixtureProblem, n_clusters: int, init: str, random: np.random.RandomState) -> Any:
-    """Random memberships, or hard ones by k-means or by the nearest of k-means++ centres."""
+    """Random memberships, or hard ones by k-means or by the nearest of k-means++ centers."""
     points, masses = problem.points, problem.masses
     if init == "random":
         return starts.draw_memberships(points.shape[0], n_clusters, random)
@@ -40,7 +40,7 @@ def draw(problem: MixtureProblem, n_clusters: int, init: str, random: np.random.
 
 
 def read_given(init: Any, n_clusters: int, X: Any, weights: Any, samples: DistinctRows) -> Any:
-    """Memberships from an array of memberships (of all samples) or of centres."""
+    """Memberships from an array of memberships (of all samples) or of centers."""
     kind, array = validation.check_init_array(init, X.shape[0], n_clusters, X.shape[1])
     if kind == "memberships":
         return merge_memberships(array, weights, samples)
@@ -48,7 +48,7 @@ def read_given(init: Any, n_clusters: int, X: Any, weights: Any, samples: Distin
 
 
 def assign_to_nearest(points: Any, centers: Any) -> Any:
-    """Hard memberships: the nearest centre."""
+    """Hard memberships: the nearest center."""
     labels = np.argmin(paper.squared_distances(points, centers), axis=1)
     return starts.one_hot(labels, centers.shape[0])
 

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from afcm.estimators.validation import check_choice, check_flag, check_integer, check_real
+from afcm.estimators.validation import check_choice, check_integer, check_real
 
 Rule = Callable[[str, Any], object]
 Rules = Mapping[str, Rule]
@@ -48,10 +48,6 @@ def choice(*words: str, table: Collection[str] = ()) -> Rule:
 def choice_or_array(*words: str) -> Rule:
     """One of a few words, or an array, which is checked when the samples are there."""
     return lambda name, value: check_choice(name, value, words) if isinstance(value, str) else None
-
-
-def flag() -> Rule:
-    return check_flag
 
 
 def _is_word(value: Any, word: str | None) -> bool:

@@ -13,15 +13,15 @@ from sklearn.utils import check_random_state
 from afcm import arrays
 from afcm.equations import paper
 from afcm.estimators import validation
+from afcm.estimators.base import LikelihoodScores
 from afcm.estimators.centers import CenterClusterer
-from afcm.estimators.likelihood import LikelihoodScores
 from afcm.models.plain import PlainProblem
 
 
 class PlainAFCM(LikelihoodScores, CenterClusterer):
     """Fuzzy c-means that learns its own fuzziness (the paper's Algorithm 2).
 
-    Entropy-regularised fuzzy c-means whose precision γ is estimated with the centres. The same thing seen as a
+    Entropy-regularized fuzzy c-means whose precision γ is estimated with the centers. The same thing seen as a
     density: a mixture of spherical Gaussians with equal weights and one variance σ², γ = 1/(2σ²).
 
     Parameters
@@ -29,7 +29,7 @@ class PlainAFCM(LikelihoodScores, CenterClusterer):
     n_clusters : int, default=8
     init : {"k-means++", "random"} or array, default="k-means++"
         ``"random"`` draws random memberships (the paper's start). An array holds memberships (n_samples × n_clusters)
-        or centres (n_clusters × n_features).
+        or centers (n_clusters × n_features).
     n_init : int or "auto", default="auto"
         Runs from different random starts; the one with the lowest objective is kept. That is safe here: J is
         the negative log-likelihood (up to a constant), bounded as long as X has more different samples than clusters.
@@ -44,7 +44,7 @@ class PlainAFCM(LikelihoodScores, CenterClusterer):
         Where to compute, for example ``"cuda"`` (needs PyTorch): NumPy X goes there and NumPy results come back.
         Tensors are worked on where they are, and give tensors.
     warm_start : bool, default=False
-        A further `fit` makes one run from the centres and γ of the fit before, whatever ``init`` and ``n_init`` say.
+        A further `fit` makes one run from the centers and γ of the fit before, whatever ``init`` and ``n_init`` say.
 
     Attributes
     ----------

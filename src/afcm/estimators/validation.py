@@ -85,39 +85,27 @@ def check_sample_weight(sample_weight: Any, n_samples: int) -> Floats | None:
         weights = np.full(n_samples, weights)
     if weights.shape != (n_samples,):
         raise ValueError(f"sample_weight has shape {weights.shape}, expected ({n_samples},): one weight per sample")
-    judge_weights(bool(np.isfinite(weights).all() and (weights >= 0).all()), float(weights.sum()))
-    check_weight_range(float(weights[weights > 0].min()), float(weights.max()))
+    fine = bool(np.isfinite(weights).all() and (weights >= 0).all())
+    smallest = np.min(weights, where=weights > 0, initial=math.inf)
+    judge_weights(fine, float(weights.sum()), float(smallest), float(weights.max()))
     return weights
 
 
-def check_weight_range(smallest: float, largest: float) -> None:
-    """Sums of weights, and of weights times squared distances, must neither overflow nor vanish."""
-    if LEAST_WEIGHT <= largest <= MOST_WEIGHT and smallest >= largest / MOST_WEIGHT:
-        return
-    raise ValueError(
-        f"sample_weight goes from {smallest:.3g} to {largest:.3g}: sums of such weights overflow or vanish; divide "
-        "them by their mean, and give weight 0 to leave a sample out"
-    )
-
-
-def judge_weights(fine: bool, total: float) -> None:
-    """Weights that are finite and not negative, if that is ``fine``, and have a positive total."""
+def judge_weights(fine: bool, total: float, smallest: float, largest: float) -> None:
+    """Refuse weights by a few numbers: ``fine`` if all are finite and not negative, the smallest one above 0."""
     if not fine:
         raise ValueError("sample_weight must be finite and not negative; give weight 0 to leave a sample out")
     if not total > 0:
         raise ValueError("sample_weight is zero for every sample; give at least n_clusters samples a positive weight")
-
-
-def check_memberships(init: Floats) -> Floats:
-    """Given memberships: finite, non-negative, rows that sum to 1."""
-    sums = init.sum(axis=1)
-    worst = int(np.argmax(np.abs(sums - 1)))
-    judge_memberships(bool(np.isfinite(init).all() and (init >= 0).all()), f"row {worst}", float(sums[worst]))
-    return np.asarray(init / sums[:, None], dtype=np.float64)
+    if not (LEAST_WEIGHT <= largest <= MOST_WEIGHT and smallest >= largest / MOST_WEIGHT):
+        raise ValueError(
+            f"sample_weight goes from {smallest:.3g} to {largest:.3g}: sums of such weights overflow or vanish; divide "
+            "them by their mean, and give weight 0 to leave a sample out"
+        )
 
 
 def judge_memberships(fine: bool, worst: str, total: float) -> None:
-    """Memberships that are finite and not negative, if that is ``fine``, with ``total`` for the worst row."""
+    """Refuse memberships: ``fine`` if all are finite and not negative, the name and the sum of the worst row."""
     if not fine:
         raise ValueError("init holds memberships that are negative, NaN or infinite; give numbers from 0 to 1")
     if abs(total - 1) > ROW_SUM_TOL:
@@ -125,10 +113,13 @@ def judge_memberships(fine: bool, worst: str, total: float) -> None:
 
 
 def check_init_array(init: Any, n_samples: int, n_clusters: int, n_features: int) -> tuple[str, Floats]:
-    """Tell given memberships (n×c) from given centres (c×d)."""
+    """Tell given memberships (n×c) from given centers (c×d)."""
     array = number_array("init", init).astype(np.float64)
     if array.shape == (n_samples, n_clusters):
-        return "memberships", check_memberships(array)
+        sums = array.sum(axis=1)
+        worst = int(np.argmax(np.abs(sums - 1)))
+        judge_memberships(bool(np.isfinite(array).all() and (array >= 0).all()), f"row {worst}", float(sums[worst]))
+        return "memberships", array / sums[:, None]
     if array.shape == (n_clusters, n_features):
         if not np.isfinite(array).all():
             raise ValueError("init holds centres that are NaN or infinite; give finite numbers")
@@ -185,21 +176,20 @@ def check_affinity(affinity: Any) -> Any:
 def check_scale(X: Any, total_scatter: float) -> None:
     """Squares of distances must neither overflow nor vanish, so that γ at its cap is a number too."""
     least = math.prod(X.shape) / (paper.MIN_RELATIVE_SCATTER * largest_number(X))
-    if least < total_scatter < math.inf:
-        return
-    size = float(abs(X).max())
-    fault = "overflow" if size > 1 else "vanish"
-    raise ValueError(
-        f"X has values up to {size:.3g} in size: squared distances {fault} in {X.dtype}; rescale X, for example with "
-        "sklearn.preprocessing.StandardScaler"
-    )
+    if not least < total_scatter < math.inf:
+        size = float(abs(X).max())
+        fault = "overflow" if size > 1 else "vanish"
+        raise ValueError(
+            f"X has values up to {size:.3g} in size: squared distances {fault} in {X.dtype}; rescale X, for example "
+            "with sklearn.preprocessing.StandardScaler"
+        )
 
 
 def count_distinct(X: Any, weights: Floats | None, enough: int) -> int:
     """Different samples of positive weight, counted no further than ``enough``."""
     if is_chunked(X):  # as many chunks as it takes
-        return int(np.asarray(dask_backend().collect_rows(X, weights, enough, few_distinct)).shape[0])
-    return int(few_distinct(X, weights, enough).shape[0])
+        return len(dask_backend().collect_rows(X, weights, enough, few_distinct))
+    return len(few_distinct(X, weights, enough))
 
 
 def few_distinct(X: Any, weights: Floats | None, enough: int) -> Floats:

@@ -4,14 +4,15 @@ One index is one function. All take lists, NumPy arrays or data frames with samp
 ``float``, and refuse missing values with the place where they are.
 """
 
-from afcm.metrics.accuracy import clustering_accuracy
-from afcm.metrics.coefficient import normalized_partition_coefficient, partition_coefficient
-from afcm.metrics.compactness import xie_beni
-from afcm.metrics.entropy import partition_entropy
-from afcm.metrics.mutual_information import normalized_mutual_info
-from afcm.metrics.rand import adjusted_rand
-from afcm.metrics.silhouette import fuzzy_silhouette
+from afcm.metrics.hard import adjusted_rand, clustering_accuracy, normalized_mutual_info
 from afcm.metrics.soft_rand import adjusted_fuzzy_rand, fuzzy_rand
+from afcm.metrics.validity import (
+    fuzzy_silhouette,
+    normalized_partition_coefficient,
+    partition_coefficient,
+    partition_entropy,
+    xie_beni,
+)
 
 __all__ = [
     "adjusted_fuzzy_rand",

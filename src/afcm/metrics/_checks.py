@@ -74,7 +74,6 @@ def as_codes(labels: Labels, name: str) -> Integers:
 
 
 def as_code_pair(labels_true: Labels, labels_pred: Labels) -> tuple[Integers, Integers]:
-    """Return two labelings of the same samples as integers."""
     true, pred = as_codes(labels_true, "labels_true"), as_codes(labels_pred, "labels_pred")
     check_same_length("labels_pred", len(pred), "labels_true", len(true))
     return true, pred
@@ -87,7 +86,6 @@ def check_at_least(value: float, bound: float, name: str, way_out: str) -> None:
 
 
 def check_same_length(name: str, length: int, other: str, other_length: int) -> None:
-    """Refuse two arguments with different numbers of samples."""
     if length != other_length:
         raise ValueError(
             f"{name} must have one row per sample of {other}; got {length} against {other_length}; "

@@ -59,7 +59,6 @@ def describe_model(document: dict[str, Any]) -> ModelInfo:
 
 
 def find_steps(node: Any) -> list[dict[str, Any]]:
-    """The trees of the estimators in a model."""
     if not is_object(node):
         raise FormatError("holds no model")
     if node["object"] != PIPELINE:

@@ -11,8 +11,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from afcm.tabular.errors import TableError, join_names
-
 # Beyond this size squares of distances overflow.
 LARGEST = 1e150
 # A text column with at least this share of numbers is taken for a broken column of numbers.
@@ -22,6 +20,16 @@ NUMERIC = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.ty
 # Usual names of a column of row numbers.
 ID_NAMES = ("id", "index", "idx", "key", "uuid", "row", "rowid", "row_id", "nr", "no", "number", "unnamed: 0", "")
 BLOCK_ROWS = 1 << 16
+
+
+class TableError(ValueError):
+    """A file or a column cannot be used; the message names it and the way out."""
+
+
+def join_names(names: Sequence[object], most: int = 8) -> str:
+    """``a, b, c and 4 more``: at most ``most`` names are shown."""
+    rest = len(names) - most
+    return ", ".join(map(str, names[:most])) + (f" and {rest} more" if rest > 0 else "")
 
 
 @dataclass(frozen=True)

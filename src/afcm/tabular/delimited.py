@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
 
-from afcm.tabular.errors import TableError
+from afcm.tabular.columns import TableError
 
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 # The first bytes are checked before a file is read. A line that is longer needs larger blocks than pyarrow's own.

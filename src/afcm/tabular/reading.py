@@ -14,8 +14,8 @@ import pyarrow as pa
 
 from afcm._util.messages import to_one_line
 from afcm.storage.archives import open_archive, read_array
+from afcm.tabular.columns import TableError, join_names
 from afcm.tabular.delimited import Layout, TableFile, read_delimited
-from afcm.tabular.errors import TableError, join_names
 
 STANDARD_INPUT = "-"
 COMPRESSED = (".gz", ".bz2", ".zst", ".lz4")

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from afcm._util.atomic_files import replace_file
-from afcm.tabular.errors import TableError
+from afcm.tabular.columns import TableError
 
 PREFIX = "afcm_"
 # Rows of a result put together at a time, and lines of JSON held as Python objects.
