@@ -31,16 +31,7 @@ class Case(NamedTuple):
     n_clusters: int
 
 
-class Row(NamedTuple):
-    data: str
-    method: str
-    accuracy: float
-    nmi: float
-    ari: float
-    memberships: str
-    seconds: float
-
-
+HEAD = f"{'data':<9}{'method':<11}{'ACC':>7}{'NMI':>8}{'ARI':>8}   {'memberships':<13}{'seconds':>8}"
 METHODS: dict[str, Callable[[int], Any]] = {
     "k-means": lambda c: KMeans(c, n_init=10, random_state=0),
     "PlainAFCM": lambda c: PlainAFCM(c, random_state=0),
@@ -57,7 +48,8 @@ def make_cases() -> list[Case]:
     ]
 
 
-def fit_method(case: Case, method: str) -> tuple[Any, Row]:
+def fit_method(case: Case, method: str) -> tuple[Any, str]:
+    """Return the fitted model and its line under `HEAD`."""
     model = METHODS[method](case.n_clusters)
     began = time.perf_counter()
     with warnings.catch_warnings():
@@ -65,18 +57,10 @@ def fit_method(case: Case, method: str) -> tuple[Any, Row]:
         labels = model.fit_predict(case.X)
     seconds = time.perf_counter() - began
     state = f"{getattr(model, 'membership_state_', 'hard')} ({getattr(model, 'crispness_', 1.0):.2f})"
-    accuracy, nmi = clustering_accuracy(case.y, labels), normalized_mutual_info(case.y, labels)
-    return model, Row(case.name, method, accuracy, nmi, adjusted_rand(case.y, labels), state, seconds)
-
-
-def format_table(rows: list[Row]) -> str:
-    head = f"{'data':<9}{'method':<11}{'ACC':>7}{'NMI':>8}{'ARI':>8}   {'memberships':<13}{'seconds':>8}"
-    lines = [
-        f"{row.data:<9}{row.method:<11}{100 * row.accuracy:>7.2f}{100 * row.nmi:>8.2f}{100 * row.ari:>8.2f}   "
-        f"{row.memberships:<13}{row.seconds:>8.2f}"
-        for row in rows
-    ]
-    return "\n".join([head, "-" * len(head), *lines])
+    indices = (clustering_accuracy, normalized_mutual_info, adjusted_rand)
+    accuracy, nmi, ari = (100 * index(case.y, labels) for index in indices)
+    scores = f"{accuracy:>7.2f}{nmi:>8.2f}{ari:>8.2f}"
+    return model, f"{case.name:<9}{method:<11}{scores}   {state:<13}{seconds:>8.2f}"
 
 
 def draw_points(axes: Any, points: Any, model: Any, title: str) -> None:
@@ -132,13 +116,13 @@ def main(arguments: list[str] | None = None) -> int:
     )
     out = parser.parse_args(arguments).out
     out.mkdir(parents=True, exist_ok=True)
-    cases, models, rows = make_cases(), {}, []
+    cases, models, lines = make_cases(), {}, [HEAD, "-" * len(HEAD)]
     steps = [(case, method) for case in cases for method in METHODS]
     for number, (case, method) in enumerate(steps, start=1):
         print(f"[{number}/{len(steps)}] {method} on {case.name} …", file=sys.stderr, flush=True)
-        models[case.name, method], row = fit_method(case, method)
-        rows.append(row)
-    print(format_table(rows))
+        models[case.name, method], line = fit_method(case, method)
+        lines.append(line)
+    print("\n".join(lines))
     draw_figure(cases, models, out / "demo.png")
     write_page(models["iris", "AFCM"], out / "report.html")
     print(

@@ -229,7 +229,8 @@ class FKPS(Baseline):
         self._mean, self._axes = np.zeros(X.shape[1]), None
         if self.projection is not None:
             self._mean = X.mean(axis=0)
-            self._axes = principal_axes(X - self._mean)
+            _, spread, axes = svd(X - self._mean, full_matrices=False)
+            self._axes = axes[spread > RANK_TOL * max(spread[0], np.finfo(float).tiny)].T
             if self.projection > self._axes.shape[1]:
                 raise ValueError(
                     f"projection={self.projection} must be at most {self._axes.shape[1]}, the number of directions in "
@@ -280,9 +281,3 @@ class FKPS(Baseline):
             f"use a smaller fuzziness than {self.fuzziness}, a larger fidelity than {self.fidelity}, more n_init or "
             "fewer clusters"
         )
-
-
-def principal_axes(centered: Floats) -> Floats:
-    """Orthonormal directions (d×rank) in which the samples vary."""
-    _, spread, axes = svd(centered, full_matrices=False)
-    return axes[spread > RANK_TOL * max(spread[0], np.finfo(float).tiny)].T

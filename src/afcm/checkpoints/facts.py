@@ -28,15 +28,12 @@ def describe_fit(estimator: Any, X: Any, masses: Any, data: Mapping[str, Any] | 
             found[name] = describe_parameter(value)
     continues = getattr(estimator, "warm_start", False) and hasattr(estimator, "cluster_centers_")
     found["the fit before (warm_start)"] = hash_array(estimator.cluster_centers_ if continues else None)
-    data = describe_data(X, masses) if data is None else data
+    if data is None:
+        data = {"shape": tuple(int(size) for size in X.shape), "dtype": to_host(X[:0]).dtype}
+        for name, array in (("content", X), ("weights", masses)):
+            if not hasattr(array, "__dask_graph__"):  # a lazy one would be computed
+                data[name] = hash_array(array)
     return found | {f"X {name}": str(value) for name, value in data.items()}
-
-
-def describe_data(X: Any, masses: Any) -> Facts:
-    """Shape, dtype and a hash of the values, which lazy arrays go without: it would compute them."""
-    found = {"shape": str(tuple(int(size) for size in X.shape)), "dtype": str(to_host(X[:0]).dtype)}
-    read = {"content": X, "weights": masses}
-    return found | {name: hash_array(array) for name, array in read.items() if not hasattr(array, "__dask_graph__")}
 
 
 def hash_array(array: Any) -> str:

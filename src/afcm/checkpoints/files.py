@@ -1,7 +1,4 @@
-"""The file of a checkpoint: a zip of JSON and ``.npy`` like a model file, written and read by the same code.
-
-It may hold the classes that the problem of the fit declares, and the loop's own.
-"""
+"""The file of a checkpoint: a zip of JSON and ``.npy`` like a model file, and the classes that it may hold."""
 
 from __future__ import annotations
 

@@ -124,10 +124,6 @@ class CheckpointJournal(Journal[Any]):
         found = files.read(self.path)  # even if it is to be replaced: it might be something else
         if not self.checkpoint.resume:
             return None
-        self._check(found)
-        return found
-
-    def _check(self, found: files.StoredFit) -> None:
         other = find_differences(found.facts, self.facts)
         if other:
             more = f" (and {len(other) - MOST_TOLD} more)" if len(other) > MOST_TOLD else ""
@@ -141,6 +137,7 @@ class CheckpointJournal(Journal[Any]):
                 "not be that of either alone",
                 CheckpointWarning,
             )
+        return found
 
     def restore_random(self, random: np.random.RandomState) -> np.random.RandomState:
         """Return the generator as it was when the fit began; NumPy's global generator is left alone."""

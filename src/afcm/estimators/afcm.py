@@ -228,18 +228,9 @@ class AFCM(SoftClusterer):
         80 sweeps. The paper chooses ``n_neighbors`` from 3, 4, 5, 6, 8, 10, 12 and ``graph_weight`` from
         1e-1, 1e1, …, 1e6 with the ground truth: an oracle.
         """
-        setting: dict[str, Any] = {
-            "n_neighbors": n_neighbors,
-            "neighbor_search": "exact",
-            "graph_weight": graph_weight,
-            "kernel": "gaussian",
-            "bandwidth": 2.0,
-            "init": "random",
-            "max_iter": 80,
-            "tol": 1e-6,
-            "merge_duplicates": False,
-        }
-        return cls(n_clusters, **(setting | changes))
+        setting: dict[str, Any] = {"neighbor_search": "exact", "kernel": "gaussian", "bandwidth": 2.0}
+        setting |= {"init": "random", "max_iter": 80, "tol": 1e-6, "merge_duplicates": False}
+        return cls(n_clusters, n_neighbors=n_neighbors, graph_weight=graph_weight, **(setting | changes))
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn the embedding, the clusters and γ.

@@ -1,7 +1,4 @@
-"""`SoftClusterer`, the base of every estimator: labels from memberships, diagnostics, and what a fit stores.
-
-`LikelihoodScores` adds the scores of models that give a density.
-"""
+"""The bases of estimators: `SoftClusterer` for all of them, `LikelihoodScores` for those that give a density."""
 
 from __future__ import annotations
 

@@ -153,14 +153,8 @@ class FCM(FixedFuzziness):
         FCM(init='random', max_iter=100, n_clusters=3, n_init=1, random_state=0,
             stop='objective', tol=1e-05)
         """
-        setting: dict[str, Any] = {
-            "m": 2.0,
-            "init": "random",
-            "n_init": 1,
-            "max_iter": 100,
-            "tol": 1e-5,
-            "stop": "objective",
-        }
+        setting: dict[str, Any] = {"m": 2.0, "init": "random", "n_init": 1}
+        setting |= {"max_iter": 100, "tol": 1e-5, "stop": "objective"}
         return cls(n_clusters, **(setting | changes))
 
     def _prepare(self, X: Any, masses: Any, random: np.random.RandomState) -> None:

@@ -199,16 +199,13 @@ def few_distinct(X: Any, weights: Floats | None, enough: int) -> Floats:
         rows = slice(start, start + step)
         block = to_host(X[rows])
         block = block if weights is None else block[weights[rows] > 0]
-        seen = _different_rows(np.concatenate([seen, block]) + 0.0)
+        seen = np.ascontiguousarray(np.concatenate([seen, block]) + 0.0)
+        # By their bytes (no −0, no NaN): `numpy.unique` over rows takes minutes for a hundred thousand columns.
+        as_one = seen.view(np.dtype((np.void, seen.itemsize * seen.shape[1]))).ravel()
+        seen = seen[np.unique(as_one, return_index=True)[1]]
         if seen.shape[0] >= enough:
             return np.asarray(seen[:enough])
     return np.asarray(seen)
-
-
-def _different_rows(rows: Any) -> Any:
-    """By their bytes (no −0, no NaN): `numpy.unique` over rows takes minutes for a hundred thousand columns."""
-    as_one = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.itemsize * rows.shape[1]))).ravel()
-    return rows[np.unique(as_one, return_index=True)[1]]
 
 
 def check_exponent(name: str, value: object) -> float:

@@ -39,10 +39,7 @@ def clustering_accuracy(labels_true: Labels, labels_pred: Labels) -> float:
 
 
 def normalized_mutual_info(
-    labels_true: Labels,
-    labels_pred: Labels,
-    *,
-    average: Literal["max", "arithmetic", "geometric", "min"] = "max",
+    labels_true: Labels, labels_pred: Labels, *, average: Literal["max", "arithmetic", "geometric", "min"] = "max"
 ) -> float:
     """Mutual information divided by an average of the two entropies.
 

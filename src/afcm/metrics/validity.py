@@ -223,7 +223,11 @@ def fuzzy_silhouette(X: ArrayLike, memberships: ArrayLike, *, alpha: float = 1.0
 def _measure_silhouettes(X: Floats, labels: Integers, block_size: int) -> Floats:
     """Return (b − a) / max(a, b) per sample, where a and b are mean distances to own and nearest cluster."""
     one_hot = np.eye(labels.max() + 1)[:, np.unique(labels)][labels]
-    totals = _sum_distances(X, one_hot, block_size)
+    totals = np.zeros_like(one_hot)  # of distances, from each sample to each cluster
+    tiles = [slice(start, start + block_size) for start in range(0, len(X), block_size)]
+    for rows in tiles:
+        for columns in tiles:
+            totals[rows] += cdist(X[rows], X[columns]) @ one_hot[columns]
     own, sizes = one_hot.astype(bool), one_hot.sum(axis=0)
     peers = (one_hot @ sizes) - 1
     within = totals[own] / np.maximum(peers, 1)
@@ -233,13 +237,3 @@ def _measure_silhouettes(X: Floats, labels: Integers, block_size: int) -> Floats
     silhouettes = np.zeros(len(X))
     silhouettes[defined] = (nearest - within)[defined] / widest[defined]
     return silhouettes
-
-
-def _sum_distances(X: Floats, one_hot: Floats, block_size: int) -> Floats:
-    """Return the sum of distances from each sample to each cluster, in tiles of block_size²."""
-    totals = np.zeros_like(one_hot)
-    tiles = [slice(start, start + block_size) for start in range(0, len(X), block_size)]
-    for rows in tiles:
-        for columns in tiles:
-            totals[rows] += cdist(X[rows], X[columns]) @ one_hot[columns]
-    return totals

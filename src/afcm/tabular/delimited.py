@@ -174,19 +174,15 @@ def check_quotes_closed(table: pa.Table, source: Any, name: str) -> None:
     """
     if not table.num_rows or not table.num_columns or not pa.types.is_string(table.schema.types[-1]):
         return
-    last = table.column(table.num_columns - 1)[-1].as_py() or ""
-    if "\n" in last and not read_tail(source).rstrip(b"\r\n\0 ").endswith(b'"'):
-        start = " ".join(last.split())[:40]
-        raise TableError(f"{name}: a quote is opened before {start!r} and never closed; close or remove it")
-
-
-def read_tail(source: Any) -> bytes:
-    """Return the last bytes, decompressed."""
-    tail = b""
+    last, tail = table.column(table.num_columns - 1)[-1].as_py() or "", b""
+    if "\n" not in last:
+        return
     with pa.input_stream(source) as stream:
         while part := stream.read(HEAD_BYTES):
             tail = (tail + part)[-HEAD_BYTES:]
-    return tail
+    if not tail.rstrip(b"\r\n\0 ").endswith(b'"'):
+        start = " ".join(last.split())[:40]
+        raise TableError(f"{name}: a quote is opened before {start!r} and never closed; close or remove it")
 
 
 def check_encoding(table: pa.Table, name: str, layout: Layout) -> None:
