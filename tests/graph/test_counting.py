@@ -226,6 +226,19 @@ def test_a_part_of_fewer_samples_than_two_pieces_is_left_whole():
     assert (found.count, found.between, found.within) == (1, (), ())
 
 
+@pytest.mark.parametrize("turn", [1, -1])
+@pytest.mark.parametrize(("sizes", "counts"), [((12, 3), False), ((12, 4), True), ((3, 12), False), ((4, 12), True)])
+def test_a_valley_too_near_to_an_end_is_none(monkeypatch, sizes, counts, turn):
+    monkeypatch.setattr(counting, "order_nodes", lambda weights: np.arange(weights.shape[0])[::turn])
+    (valley,) = counting.split_at_valleys(cliques(sizes, 0.1), None, 4).within
+    assert (valley.depth > 0) == counts
+
+
+def test_a_part_that_no_cut_can_halve_has_a_valley_of_no_depth():
+    found = counting.split_at_valleys(cliques([4]), np.array([1.0, 1.0, 20.0, 1.0]), 5)
+    assert (found.count, [valley.depth for valley in found.within]) == (1, [0.0])
+
+
 @pytest.mark.parametrize(("n_nodes", "n_valleys"), [(1, 0), (3, 0), (4, 1)])
 def test_so_few_nodes_have_no_valley(n_nodes, n_valleys):
     weights = cliques([n_nodes]) if n_nodes > 1 else sp.csr_array(np.ones((1, 1)))

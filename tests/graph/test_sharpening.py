@@ -77,6 +77,13 @@ def test_the_further_eigenvectors_are_rough_and_searched_for_from_the_accurate_o
     assert asked == [((3,), {}), ((6,), {"hint": given_back[0].vectors, "max_steps": 8})]
 
 
+def test_no_edge_gains_weight_by_rounding():
+    vectors = np.random.default_rng(0).standard_normal((200, 5))
+    same = np.arange(200)
+    assert sharpening.coherence(vectors, (same, same), 1).max() <= 1
+    assert sharpening.coherence(vectors, (same, same), 1).min() > 1 - 1e-12
+
+
 def test_a_graph_of_no_edges_has_no_coherence():
     none = np.zeros(0, dtype=int)
     assert sharpening.coherence(np.ones((3, 2)), (none, none), 1).shape == (0,)

@@ -99,8 +99,8 @@ def scale_by_masses(weights: Any, mass: Floats) -> Any:
 
 def _components(counted: Any, nodes: Integers, mass: Floats, least: int) -> list[Integers]:
     """The connected components of some nodes that have at least ``least`` samples."""
-    n_found, labels = connected_components(counted[nodes][:, nodes], directed=False)
-    sizes = np.bincount(labels, weights=mass[nodes], minlength=n_found)
+    _, labels = connected_components(counted[nodes][:, nodes], directed=False)
+    sizes = np.bincount(labels, weights=mass[nodes])
     return [nodes[labels == j] for j in np.flatnonzero(sizes >= least)]
 
 
