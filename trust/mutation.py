@@ -58,7 +58,7 @@ TESTS = {
     "graph.anchors.weights": ["tests/graph/anchors/test_weights.py"],
     "graph.anchors.affinity": ["tests/graph/anchors/test_affinity.py"],
     "graph.anchors.embedding": ["tests/graph/anchors/test_embedding.py"],
-    "models.anchor_equations": ["tests/models/test_anchored.py"],
+    "models.anchor_equations": ["tests/models/test_anchor_equations.py"],
     "models.anchored": ["tests/models/test_anchored.py"],
     "models.centers": ["tests/models/test_centers.py"],
     "models.embedded": ["tests/models/test_embedded.py"],
