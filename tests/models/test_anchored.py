@@ -169,12 +169,13 @@ def test_blocks_of_any_size_add_up(case, cuts):
     looks = [
         anchor_equations.look(row_block(weights, b), memberships[b], select_masses(masses, b), step) for b in blocks
     ]
-    total = anchor_equations.added([look.sums for look in looks])
+    memberships, rows, sums = zip(*looks, strict=True)
+    total = anchor_equations.add_sums(sums)
     for part, whole in zip(total, state.sums, strict=True):
         np.testing.assert_allclose(part, whole, rtol=1e-12, atol=1e-12)
-    for found in ("memberships", "embedding"):  # a product of fewer rows may be summed in another order
-        parts = np.concatenate([getattr(look, found) for look in looks])
-        np.testing.assert_allclose(parts, getattr(state, found), rtol=1e-12, atol=1e-14)
+    for parts, whole in ((memberships, state.memberships), (rows, state.embedding)):
+        # a product of fewer rows may be summed in another order
+        np.testing.assert_allclose(np.concatenate(parts), whole, rtol=1e-12, atol=1e-14)
     shared = sum(gram(row_block(weights, b), select_masses(masses, b)).toarray() for b in blocks)
     np.testing.assert_allclose(shared, problem.anchors.weights.toarray(), atol=1e-12)
 

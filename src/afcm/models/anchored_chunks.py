@@ -79,8 +79,8 @@ class ChunkedState(AnchoredState):
 class ChunkedProblem(AnchoredProblem):
     """`AnchoredProblem` for samples in chunks, whose weights on the anchors are made where the samples are."""
 
-    points: Any = field(default=None, repr=False)
-    similarity: Any = field(default=None, repr=False)
+    points: Any = field(repr=False)
+    similarity: Any = field(repr=False)
 
     state_types: ClassVar[tuple[type, ...]] = (ChunkedState, Replay, Sums)
 
