@@ -92,6 +92,29 @@ def test_the_dense_solve_gives_the_largest_eigenpairs():
         assert (found.residual, found.trace_error, found.n_products, found.converged) == (0.0, 0.0, 0, True)
 
 
+def test_an_ordinary_matrix_is_solved_once(monkeypatch):
+    solves, eigh = [], eigensolver.eigh
+    monkeypatch.setattr(eigensolver, "eigh", lambda *given, **how: solves.append(how) or eigh(*given, **how))
+    eigensolver.dense_eigenvectors(operator_of(), 3)
+    assert len(solves) == 1
+
+
+@pytest.mark.parametrize("n_found", [0, 2])
+def test_a_search_by_index_that_finds_too_few_vectors_is_followed_by_the_whole_solve(monkeypatch, n_found):
+    operator, drivers = operator_of(), []
+
+    def eigh(matrix, driver=None, **how):
+        drivers.append(driver)
+        values, vectors = np.linalg.eigh(matrix)
+        return (values[:n_found], vectors[:, :n_found]) if how else (values, vectors)
+
+    monkeypatch.setattr(eigensolver, "eigh", eigh)
+    found = eigensolver.dense_eigenvectors(operator, 3)
+    np.testing.assert_allclose(found.values, np.linalg.eigvalsh(operator.to_dense())[:-4:-1], rtol=1e-12)
+    np.testing.assert_allclose(operator @ found.vectors, found.vectors * found.values, atol=1e-12)
+    assert drivers == [None, "evd"]
+
+
 # Dense or by a search.
 
 
