@@ -64,9 +64,11 @@ TESTS = {
     "models.centers": ["tests/models/test_centers.py"],
     "models.embedded": ["tests/models/test_embedded.py"],
     "models.extension": ["tests/models/test_extension.py"],
+    "models.fitted_graph": ["tests/models/test_fitted_graph.py"],
     "models.fuzzy": ["tests/models/test_fuzzy.py"],
     "models.mixture": ["tests/models/test_mixture_steps.py"],
     "models.plain": ["tests/models/test_plain.py"],
+    "fitting.loop": ["tests/fitting/test_loop.py"],
     "fitting.starts": ["tests/fitting/test_starts.py"],
     "baselines.equations": ["tests/baselines/test_equations.py"],
 }

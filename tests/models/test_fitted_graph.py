@@ -1,0 +1,260 @@
+"""A fitted graph: samples are embedded, placed and calibrated as by hand, wherever they are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from afcm import arrays
+from afcm.graph.affinity import normalize_graph
+from afcm.graph.similarity import NeighborSimilarity
+from afcm.models import fitted_graph
+from afcm.models.extension import Extension
+from afcm.models.fitted_graph import FittedGraph
+from afcm.neighbors import find_neighbors
+
+K, SIGMA, LAMBDA, GAMMA = 4, 0.7, 3.0, 1.5
+NODES = np.random.default_rng(0).standard_normal((10, 2))
+NEW = np.vstack([np.random.default_rng(1).standard_normal((4, 2)), NODES[6], [[50.0, 50.0]]])
+# Of each fitted sample its node; two had weight 0 and are in no graph.
+NODE_OF_SAMPLE = np.array([3, 0, -1, 5, 5, 1, -1, 9])
+SAMPLES = np.where(
+    (NODE_OF_SAMPLE < 0)[:, None], np.random.default_rng(2).standard_normal((8, 2)), NODES[NODE_OF_SAMPLE]
+)
+
+
+def fitted_by_hand(node_of_sample=NODE_OF_SAMPLE, dtype="float64"):
+    """Ten nodes with masses, three clusters in two dimensions."""
+    rng = np.random.default_rng(3)
+    similarity = NeighborSimilarity.from_neighbors(NODES, find_neighbors(NODES, K + 1), K, "gaussian", SIGMA)
+    upper = np.triu(rng.random((10, 10)), 1)
+    graph = normalize_graph(sp.csr_array(upper + upper.T), rng.uniform(0.5, 3.0, 10))
+    extension = Extension(
+        rng.standard_normal((10, 2)),
+        rng.dirichlet(np.ones(3), size=10),
+        rng.standard_normal((3, 2)),
+        GAMMA,
+        LAMBDA,
+        graph.degrees,
+        graph.masses,
+        rng.standard_normal((2, 2)),
+    )
+    return FittedGraph(similarity, extension, graph, node_of_sample, dtype), upper + upper.T
+
+
+def weights_by_hand(point, nodes, k=K):
+    """Similarities to the k nearest nodes by the Gaussian kernel; to the nearest alone where all are too far."""
+    squared = ((nodes - point) ** 2).sum(axis=1)
+    weights = np.zeros(len(nodes))
+    for j in np.argsort(squared)[:k]:
+        weights[j] = np.exp(-squared[j] / (2 * SIGMA**2))
+    if not weights.any():
+        weights[squared.argmin()] = 1
+    return weights, (squared.argmin() if squared.min() == 0 else None)
+
+
+def shares_by_hand(point, fitted):
+    weights, twin = weights_by_hand(point, fitted.similarity.points)
+    shares = weights * fitted.extension.masses
+    return shares / sum(shares), twin
+
+
+def row_by_hand(point, fitted):
+    """``(λ Σ_j s_j z_j + γ u V) Θ⁻¹`` with ``s_j = share_j √(d / d_j)``, d the mean degree of the neighbors."""
+    shares, twin = shares_by_hand(point, fitted)
+    kept = fitted.extension
+    if twin is not None:
+        return kept.embedding[twin]
+    degree = shares @ kept.degrees
+    smoothed = sum(shares[j] * np.sqrt(degree / kept.degrees[j]) * kept.embedding[j] for j in range(len(shares)))
+    pulled = shares @ kept.memberships @ kept.centers
+    return (kept.graph_weight * smoothed + kept.precision * pulled) @ kept.inverse_spectrum
+
+
+def memberships_by_hand(row, fitted):
+    scores = -fitted.extension.precision * ((row - fitted.extension.centers) ** 2).sum(axis=1)
+    scores = np.exp(scores - scores.max())
+    return scores / scores.sum()
+
+
+def test_new_samples_are_embedded_and_get_memberships_by_hand():
+    fitted, _ = fitted_by_hand()
+    rows = np.array([row_by_hand(point, fitted) for point in NEW])
+    np.testing.assert_allclose(fitted.embed(NEW), rows, rtol=1e-10)
+    expected = [memberships_by_hand(row, fitted) for row in rows]
+    np.testing.assert_allclose(fitted.memberships(NEW), expected, rtol=1e-9, atol=1e-12)
+
+
+def test_fitted_samples_have_the_rows_of_their_nodes_and_absent_ones_are_placed():
+    fitted, _ = fitted_by_hand()
+    kept = fitted.extension
+    embedding, memberships = fitted.expand(SAMPLES)
+    for point, node, row, found in zip(SAMPLES, NODE_OF_SAMPLE, embedding, memberships, strict=True):
+        placed = row_by_hand(point, fitted)
+        np.testing.assert_allclose(row, placed if node < 0 else kept.embedding[node], rtol=1e-10)
+        expected = memberships_by_hand(placed, fitted) if node < 0 else kept.memberships[node]
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+
+
+def test_samples_that_are_the_nodes_themselves_are_neither_copied_nor_placed():
+    fitted, _ = fitted_by_hand(slice(None))
+    embedding, memberships = replace(fitted, similarity=None).expand(NODES)
+    np.testing.assert_array_equal(embedding, fitted.extension.embedding)
+    np.testing.assert_array_equal(memberships, fitted.extension.memberships)
+    assert np.shares_memory(embedding, fitted.extension.embedding)
+    assert np.shares_memory(memberships, fitted.extension.memberships)
+
+
+def test_samples_of_which_no_node_is_known_are_placed():
+    fitted, _ = fitted_by_hand(None)
+    embedding, memberships = fitted.expand(NEW)
+    np.testing.assert_array_equal(embedding, fitted.embed(NEW))
+    np.testing.assert_array_equal(memberships, fitted.memberships(NEW))
+
+
+def walk_by_hand(weights, kept):
+    """66 steps of ``0.1 U + 0.9 P …`` with ``P = D⁻¹ W M``: then less than a thousandth is left."""
+    walk = weights * kept.masses / (weights @ kept.masses)[:, None]
+    spread = kept.memberships
+    for _ in range(66):
+        spread = 0.1 * kept.memberships + 0.9 * walk @ spread
+    return spread
+
+
+def test_calibrated_memberships_are_those_of_a_walk_over_the_graph():
+    whole = np.where(NODE_OF_SAMPLE < 0, 0, NODE_OF_SAMPLE)
+    fitted, weights = fitted_by_hand(whole)
+    spread = walk_by_hand(weights, fitted.extension)
+    np.testing.assert_allclose(fitted.calibrated_memberships(), spread[whole], rtol=1e-11)
+    np.testing.assert_allclose(fitted_by_hand(slice(None))[0].calibrated_memberships(), spread, rtol=1e-11)
+    for point, found in zip(NEW, fitted.calibrated_memberships(NEW), strict=True):
+        shares, twin = shares_by_hand(point, fitted)
+        np.testing.assert_allclose(found, shares @ spread if twin is None else spread[twin], rtol=1e-10)
+
+
+def test_calibration_is_refused_for_chunks_and_for_samples_without_a_node():
+    fitted, _ = fitted_by_hand()
+    with pytest.raises(ValueError, match="some samples had weight 0"):
+        fitted.calibrated_memberships()
+    assert fitted.calibrated_memberships(SAMPLES).shape == (8, 3)
+    with pytest.raises(ValueError, match="Dask's chunks"):
+        replace(fitted, walk_graph=None).calibrated_memberships(NEW)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_results_have_the_dtype_of_the_samples(dtype):
+    fitted, _ = fitted_by_hand(np.maximum(NODE_OF_SAMPLE, 0), dtype=dtype)
+    double = replace(fitted, dtype="float64")
+
+    def results(model):
+        return [
+            model.embed(NEW),
+            model.memberships(NEW),
+            *model.expand(SAMPLES),
+            model.calibrated_memberships(),
+            model.calibrated_memberships(NEW),
+        ]
+
+    for found, expected in zip(results(fitted), results(double), strict=True):
+        assert found.dtype == dtype
+        np.testing.assert_array_equal(found, expected.astype(dtype))
+
+
+def test_tensors_have_the_dtype_of_the_samples(monkeypatch):
+    monkeypatch.setattr(arrays, "is_tensor", lambda array: isinstance(array, SimpleNamespace))
+    tensor = SimpleNamespace(float=lambda: "single", double=lambda: "double")
+    assert fitted_graph._as_dtype(tensor, "float32") == "single"
+    assert fitted_graph._as_dtype(tensor, "float64") == "double"
+
+
+# --- samples elsewhere ---
+
+
+class Moved(NamedTuple):
+    """A part of a fit as if it were on the device of ``reference``."""
+
+    part: object
+    reference: object
+
+
+@pytest.fixture
+def moving(monkeypatch):
+    monkeypatch.setattr(
+        arrays, "to_device_of", lambda parts, reference: tuple(Moved(part, reference) for part in parts)
+    )
+
+
+@pytest.mark.usefixtures("moving")
+def test_a_fit_is_taken_to_the_device_of_the_samples():
+    fitted, _ = fitted_by_hand()
+    points, there = fitted._by_rows(NEW, lambda points, fitted: (points, fitted))
+    assert points is NEW
+    for name in ("similarity", "extension"):
+        assert getattr(there, name).part is getattr(fitted, name)
+        assert getattr(there, name).reference is NEW
+    assert there.dtype == fitted.dtype
+
+
+@pytest.mark.usefixtures("moving")
+def test_a_fit_comes_back_to_the_host():
+    fitted, _ = fitted_by_hand()
+    here = fitted.to_host()
+    for name in ("similarity", "extension", "walk_graph"):
+        assert getattr(here, name).part is getattr(fitted, name)
+        assert getattr(here, name).reference is None
+    assert here.node_of_sample is fitted.node_of_sample
+    assert here.dtype == fitted.dtype
+
+
+@pytest.mark.parametrize("what", ["embed", "memberships"])
+def test_chunks_are_placed_where_they_are_without_the_graph(monkeypatch, what):
+    fitted, _ = fitted_by_hand(dtype="float32")
+    expected, asked = getattr(fitted, what)(NEW), []
+
+    def map_rows(function, X, *widths):
+        asked.append((X, *widths))
+        small = function.keywords["fitted"]
+        assert (small.walk_graph, small.node_of_sample) == (None, None)
+        assert small.similarity is fitted.similarity
+        return np.concatenate([function(X[:4]), function(X[4:])])
+
+    monkeypatch.setattr(arrays, "is_chunked", lambda array: array is NEW)
+    monkeypatch.setattr(arrays, "map_rows", map_rows)
+    found = getattr(fitted, what)(NEW)
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-7)
+    assert found.dtype == "float32"
+    ((X, width),) = asked
+    assert X is NEW
+    assert width == 3
+
+
+@pytest.mark.filterwarnings("ignore::afcm.exceptions.AFCMWarning")
+def test_an_estimator_is_fitted_and_places_samples_by_hand():
+    """Samples with a duplicate and a weight of 0: masses, degrees and Θ of the nodes, then the rows of all samples."""
+    from afcm import AFCM
+
+    X, weights = np.vstack([NODES, NODES[2], [[0.1, -0.2]]]), np.r_[np.linspace(0.5, 2.0, 11), 0.0]
+    model = AFCM(2, kernel="gaussian", bandwidth=SIGMA, n_neighbors=K, graph_weight=LAMBDA, max_iter=3, random_state=0)
+    fitted = model.fit(X, sample_weight=weights)._fitted
+    nodes, kept = fitted.similarity.points, fitted.extension
+    node = [int(np.flatnonzero((nodes == row).all(axis=1))[0]) for row in X[:11]]
+    masses = np.bincount(node, weights=weights[:11])
+    directed = np.array([weights_by_hand(point, nodes, K + 1)[0] for point in nodes]) - np.eye(10)  # not itself
+    similar = (directed + directed.T) / 2
+    degrees = similar @ masses
+    np.testing.assert_allclose(kept.masses, masses, rtol=1e-13)
+    np.testing.assert_allclose(kept.degrees, degrees, rtol=1e-12)
+    z, v = kept.embedding, kept.centers
+    smooth = z.T @ (masses[:, None] * similar * masses / np.sqrt(np.outer(degrees, degrees))) @ z
+    theta = LAMBDA * smooth + kept.precision * v.T @ np.diag(masses @ kept.memberships) @ v
+    np.testing.assert_allclose(kept.inverse_spectrum @ theta, np.eye(2), atol=1e-9)
+    rows = np.array([z[number] for number in node] + [row_by_hand(X[11], fitted)])
+    np.testing.assert_allclose(model.embedding_, rows, rtol=1e-10)
+    own = [kept.memberships[number] for number in node]
+    np.testing.assert_allclose(model.memberships_, [*own, memberships_by_hand(rows[11], fitted)], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(model.transform(X), rows, rtol=1e-10)
