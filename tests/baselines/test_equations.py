@@ -29,6 +29,14 @@ def test_quadratic_memberships_and_their_objective_by_hand():
         np.testing.assert_array_equal(equations.quadratic_memberships(1e300 * costs[:1], 1e-300), [[1, 0, 0]])
 
 
+def test_a_common_offset_of_a_row_costs_no_digits():
+    far = 2.0**50
+    scores = np.array([[far, far + 0.5], [0.3, 0.1]])
+    np.testing.assert_allclose(equations.project_on_simplex(scores), [[0.25, 0.75], [0.6, 0.4]], rtol=1e-14)
+    costs = np.array([[1e200, 2e200], [0.0, 1.0]])  # a row that is infinitely far from the other
+    np.testing.assert_array_equal(equations.quadratic_memberships(costs, 1e-200), [[1, 0], [1, 0]])
+
+
 def test_distances_beyond_the_cap_count_as_the_cap_and_weigh_nothing():
     distances = np.array([[0.0, 0.5, 2.0, 2.1]])
     np.testing.assert_array_equal(equations.cap_distances(distances, 2.0), [[0.0, 0.5, 2.0, 2.0]])

@@ -38,7 +38,7 @@ class GuidanceState:
 
     @property
     def objective(self) -> float:
-        """``−Σ_k ‖B q_k‖``."""
+        """The sum with a minus, so that sweeps lower it: ``−Σ_k ‖B q_k‖``."""
         return -float(np.sqrt(self.squares).sum())
 
 

@@ -96,7 +96,7 @@ class ShrunkProblem:
         return ShrunkState(found.memberships, found.precision, objective, found.centers, patterns, directions)
 
     def project(self, factor: Floats) -> tuple[Floats | None, Floats]:
-        """W and X W."""
+        """W, and the projected samples X W."""
         if self.n_directions is None:
             return None, self.points
         directions = equations.discriminant_directions(self.points, factor, self.fidelity, self.n_directions)

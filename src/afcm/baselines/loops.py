@@ -106,7 +106,7 @@ def moments_scalar(points: Floats, labels: Integers, centers: Floats) -> float:
 
 
 def moments_vectorized(points: Floats, labels: Integers, centers: Floats) -> float:
-    """`moments_scalar` by the equations."""
+    """The means and scatter of `moments_scalar`, by the equations."""
     centers[:] = equations.cluster_means(points, labels, centers.shape[0])
     return equations.hard_scatter(points, labels, centers)
 

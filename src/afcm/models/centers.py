@@ -254,7 +254,7 @@ class CenterProblem(ABC):
 
     @sample_pass(add_parts)
     def sum_points(self) -> Any:
-        """``Σ_i m_i x_i``."""
+        """The sum of all samples with their masses, ``Σ_i m_i x_i``."""
         xp = array_namespace(self.points)
         return xp.sum(self.points, axis=0) if self.masses is None else self.masses @ self.points
 

@@ -29,11 +29,10 @@ class FuzzyProblem(CenterProblem):
         return fuzzy_c_means.fuzzy_expectation(points, centers, self.exponent, masses)
 
     def objective(self, statistics: paper.Statistics, precision: None) -> float:
-        """``Σ_ij u_ij^m d²_ij``."""
         return float(statistics.scatter)
 
     def shares(self, memberships: Any) -> Any:
-        """``u_ij^m``."""
+        """FCM weighs samples by ``u_ij^m``."""
         return fuzzy_c_means.fuzzy_shares(memberships, self.exponent)
 
     def precision(self, scatter: float) -> None:
@@ -58,11 +57,9 @@ class EntropyProblem(PlainProblem):
         """None: J has no part without a unit, so that its changes are measured against itself."""
 
     def precision(self, scatter: float) -> float:
-        """γ, whatever the scatter."""
         return self.gamma
 
     def first_precision(self, centers: Any) -> float:
-        """γ, whatever the centers."""
         return self.gamma
 
     def is_capped(self, precision: float) -> bool:

@@ -211,7 +211,6 @@ class MixtureProblem:
         return float(np.exp(np.min(shapes * np.log(widest))))
 
     def distances(self, parameters: Parameters) -> Any:
-        """``y_ij``, n×c."""
         return squared_distances(self.points, parameters, self.structure)
 
     def moments(self, centers: Any, coefficients: Any) -> Any:
@@ -236,7 +235,7 @@ class MixtureProblem:
 
 
 def squared_distances(points: Any, parameters: Parameters, structure: Structure) -> Any:
-    """``y_ij``, n×c."""
+    """``y_ij = (x_i − v_j)ᵀ Σ_j⁻¹ (x_i − v_j)``, n×c."""
     pairs = zip(parameters.centers, parameters.scatters, strict=True)
     columns = [structure.geometry.squared_lengths(points - center, scatter) for center, scatter in pairs]
     return np.stack(columns, axis=1)

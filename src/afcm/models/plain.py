@@ -24,7 +24,6 @@ class PlainProblem(CenterProblem):
 
     @property
     def largest_precision(self) -> float:
-        """The cap on γ."""
         return paper.largest_precision(self.total_scatter, self.mass, self.points.shape[1])
 
     def expectation(self, points: Any, masses: Any, centers: Any, precision: float) -> tuple[Any, paper.Statistics]:
