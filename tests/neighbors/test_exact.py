@@ -93,7 +93,7 @@ class TestSearchFrame:
 
 
 class TestSelection:
-    @pytest.mark.parametrize(("n_columns", "count"), [(1, 1), (5, 5), (5, 9), (40, 1), (41, 2), (300, 7), (1001, 3)])
+    @pytest.mark.parametrize(("n_columns", "count"), [(1, 1), (5, 5), (5, 9), (40, 1), (41, 2), (300, 7), (3000, 1)])
     @pytest.mark.parametrize("select", [exact.select_smallest, exact.select_smallest_by_groups])
     def test_the_smallest_entries_of_each_row_are_selected(self, select, n_columns, count):
         values = np.random.default_rng(n_columns).permuted(np.tile(np.arange(n_columns), (6, 1)), axis=1)
@@ -126,7 +126,8 @@ class TestSelection:
 
 class TestCells:
     def test_distances_to_centers(self):
-        points, centers = normal(9, 3) + 1e6, normal(4, 3, seed=1) + 1e6
+        offset = np.array([1e6, -1e6, 1e6])  # costs no digits: distances are taken about the mean of the centers
+        points, centers = normal(9, 3) + offset, normal(4, 3, seed=1) + offset
         centers[0] = points[0]
         squared = exact.squared_distances(points, centers)
         np.testing.assert_allclose(squared, squared_distances(points, centers), rtol=1e-9, atol=1e-12)
@@ -142,6 +143,18 @@ class TestCells:
         np.testing.assert_array_equal(cells, np.argmin(squared, axis=1))
         np.testing.assert_allclose(distances, np.sqrt(squared.min(axis=1)), rtol=1e-12)
 
+    @pytest.mark.parametrize(("elements", "size"), [(8 * (5 + 6) * 7, 7), (8 * (5 + 6) * 7 - 1, 6), (1, 1)])
+    def test_blocks_of_rows_hold_their_coordinates_and_distances(self, monkeypatch, elements, size):
+        blocks, measure = [], exact.squared_distances
+        monkeypatch.setattr(
+            exact, "squared_distances", lambda points, centers: blocks.append(len(points)) or measure(points, centers)
+        )
+        monkeypatch.setattr(exact, "BLOCK_ELEMENTS", elements)
+        exact.assign_to_centers(normal(40, 6), normal(5, 6, seed=1))
+        assert blocks[:-1] == [size] * (len(blocks) - 1)
+        assert sum(blocks) == 40
+        assert 1 <= blocks[-1] <= size
+
     def test_with_one_center_there_is_nothing_to_measure(self):
         cells, distances = exact.assign_to_centers(normal(5, 2), np.full((1, 2), np.nan))
         assert cells.tolist() == [0] * 5
@@ -152,11 +165,13 @@ class TestCells:
     def test_a_cell_has_about_512_samples_and_there_are_256_at_the_most(self, n, n_cells):
         assert exact.learn_centers(np.linspace(0, 1, n)[:, None]).shape == (n_cells, 1)
 
-    @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-    def test_centers_are_four_rounds_of_k_means_on_some_samples(self, clusters, monkeypatch, dtype):
+    @pytest.mark.parametrize(("dtype", "n_chosen"), [(np.float64, 256), (np.float32, 256), (np.float64, 32)])
+    def test_centers_are_four_rounds_of_k_means_on_16_samples_per_cell(self, clusters, monkeypatch, dtype, n_chosen):
         monkeypatch.setattr(exact, "CELL_SIZE", 25)
+        if n_chosen == 32:
+            monkeypatch.setattr(exact, "LEARNED_FROM", 2)  # some cells have one sample, or none
         points = clusters.astype(dtype)
-        chosen = np.random.default_rng(0).choice(400, 256, replace=False)  # 16 samples for each of 16 cells
+        chosen = np.random.default_rng(0).choice(400, n_chosen, replace=False)
         sample = points[chosen].astype(float)
         centers = sample[:16].copy()
         for _ in range(4):
@@ -175,6 +190,7 @@ class TestCells:
 
     def test_the_table_holds_each_cell_with_its_radius(self, table):
         assert table.radii.shape == (16,)
+        assert table.offsets.shape == (17,)
         assert table.offsets[-1] == 400
         for cell, radius in enumerate(table.radii):
             own = cell_members(table, cell)
@@ -238,6 +254,18 @@ class TestReach:
         assert table.frame_within_reach(cell, table.points[rows], size) is table.everything
         assert table.frame_within_reach(cell, table.points[rows[:1]], size - 1) is not table.everything
 
+    @pytest.mark.parametrize(("gap", "included"), [(6.5e-7, True), (8.5e-7, False)])
+    def test_the_reach_allows_for_the_rounding_of_float32_and_no_more(self, gap, included):
+        """One of two samples at 0 and 1 asks: with a reach of 1, plus 2.5e-7 for the rounding of squared distances in
+        float32 (about 0.5, scaled by 2), plus 5e-7 for that of the radius 0.25 of the other cell."""
+        other = np.array([1 + gap, 1.25 + gap, 1.5 + gap, *np.full(9, 1.25)])
+        points = np.concatenate([[0.0, 1.0], other])[:, None]
+        centers, radii = np.array([[0.5], [1.25 + gap]]), np.array([0.5, 0.25])
+        table = exact.CellTable(points, np.arange(14), np.array([0, 2, 14]), centers, radii)
+        frame = table.frame_within_reach(0, np.array([[0.0]]), 1)
+        assert (frame is table.everything) == included
+        assert frame.samples.size == (14 if included else 2)
+
     def test_one_cell_is_everything(self):
         table = exact.CellTable.of(normal(30, 3))
         assert table.frame_within_reach(0, table.points, 5) is table.everything
@@ -284,3 +312,7 @@ class TestCandidates:
         monkeypatch.setattr(exact, "MOST_WORTH_COPYING", -1.0)  # everything, always
         table.find_candidates(0, table.points[:10], None, 2)
         assert sizes == [10, 4, 4, 2]
+        sizes.clear()
+        monkeypatch.setattr(exact, "BLOCK_ELEMENTS", 1)
+        table.find_candidates(0, table.points[:10], None, 2)
+        assert sizes == [10] + [1] * 10

@@ -154,7 +154,7 @@ def select_smallest_by_groups(costs: Floats, count: int) -> Integers:
     if n_groups <= count:
         return select_smallest(costs, count)
     minima = costs[:, : size * n_groups].reshape(n_rows, size, n_groups).min(axis=1)
-    columns = (select_smallest(minima, count)[:, :, None] + n_groups * np.arange(size)).reshape(n_rows, -1)
+    columns = (select_smallest(minima, count)[:, :, None] + n_groups * np.arange(size)).reshape(n_rows, count * size)
     rest = np.broadcast_to(np.arange(size * n_groups, n_columns), (n_rows, n_columns - size * n_groups))
     columns = np.concatenate([columns, rest], axis=1)
     best = select_smallest(np.take_along_axis(costs, columns, axis=1), count)
@@ -170,7 +170,7 @@ def select_smallest(values: Floats, count: int) -> Integers:
     """Positions of the ``count`` smallest entries of each row, in no order."""
     if count >= values.shape[1]:
         return np.broadcast_to(np.arange(values.shape[1]), values.shape)
-    return np.argpartition(values, count - 1, axis=1)[:, :count]
+    return np.argpartition(values, count - 1)[:, :count]
 
 
 def learn_centers(points: Floats) -> Floats:
