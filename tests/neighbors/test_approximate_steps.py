@@ -161,11 +161,15 @@ class TestLists:
         assert lists.order.tolist() == [0, 1, 2, 3, 4]
 
     @pytest.mark.parametrize(("n", "n_cells"), [(30, 1), (60, 3), (140, 70)])
-    def test_joining_compares_the_members_of_every_cell(self, n, n_cells):
+    def test_joining_compares_the_members_of_every_cell(self, monkeypatch, n, n_cells):
+        pieces, join = [], slow_loops.join_cells
+        monkeypatch.setattr(slow_loops, "join_cells", lambda *given: pieces.append(given[2].size - 1) or join(*given))
         points, order = normal(n, 3), np.random.default_rng(1).permutation(n).astype(np.int32)
         lists = _NeighborLists.of(points, 1)
         lists.join(Cells(order, np.arange(n_cells + 1) * (n // n_cells)), 0.5)
         np.testing.assert_array_equal(lists.order, order)
+        assert sum(pieces) == n_cells
+        assert min(pieces) > 0
         for members in np.split(order, n_cells):
             indices, squared = sort_neighbors(points[members], 1)
             np.testing.assert_array_equal(lists.lists[members], members[indices])
@@ -224,12 +228,15 @@ class TestCellsOfSamples:
     @pytest.mark.parametrize("block", [4096, 7, 1])
     def test_each_sample_has_its_nearest_seed(self, monkeypatch, block):
         monkeypatch.setattr(approximate, "BLOCK_ROWS", block)
+        blocks, scale = [], slow_loops.scale_samples
+        monkeypatch.setattr(slow_loops, "scale_samples", lambda *given: blocks.append(given[1].size) or scale(*given))
         samples = ScaledSamples.of(normal(60, 3) * 4 + 1)
         numbers, seeds = np.arange(5, 45), np.array([3, 50, 20, 21, 22])
         found = approximate.assign_to_seeds(samples, numbers, seeds)
         assert found.dtype == np.uint16
         squared = squared_distances(samples.points[numbers], samples.points[seeds])
         np.testing.assert_array_equal(found, np.argmin(squared, axis=1))
+        assert blocks == [5, *(min(block, 40 - first) for first in range(0, 40, block))]  # the seeds, then the samples
 
     def nearest(self, points, numbers, seeds):
         return np.argmin(squared_distances(points[numbers], points[seeds]), axis=1)
@@ -261,7 +268,7 @@ class TestCellsOfSamples:
             random.shuffle(expected)
         np.testing.assert_array_equal(cells.order, expected)
 
-    @pytest.mark.parametrize(("n", "size"), [(300, 10), (70, 100), (90, 4)])
+    @pytest.mark.parametrize(("n", "size"), [(300, 10), (70, 100), (20, 100), (90, 4)])
     def test_cells_are_drawn_in_two_steps(self, n, size):
         samples = ScaledSamples.of(normal(n, 3) + 2)
         cells = approximate.draw_cells(samples, size, np.random.default_rng(3))
@@ -299,6 +306,13 @@ class TestRecall:
         assert check.asked.tolist() == list(range(40))
         np.testing.assert_allclose(check.reach, sort_neighbors(points, k)[1][:, -1], rtol=1e-12)
 
+    @pytest.mark.parametrize(("k", "block"), [(1, 4), (100, 70)])
+    def test_the_reach_among_candidates_of_many_blocks(self, monkeypatch, k, block):
+        monkeypatch.setattr(approximate, "BLOCK_ROWS", block)
+        points = normal(700, 3)
+        check = RecallSample.of(points, k, np.random.default_rng(0))
+        np.testing.assert_allclose(check.reach, sort_neighbors(points, k)[1][check.asked, -1], rtol=1e-12)
+
     def test_512_samples_are_asked(self):
         points = normal(600, 3)
         check = RecallSample.of(points, 2, np.random.default_rng(4))
@@ -314,10 +328,13 @@ class TestRecall:
             frames.append((samples.size, (origin == points[samples[0]]).all()))
             return make(points, samples, origin)
 
+        counts, search = [], exact.search_frame
         monkeypatch.setattr(exact, "make_frame", watched)
+        monkeypatch.setattr(exact, "search_frame", lambda *given: counts.append(given[3]) or search(*given))
         monkeypatch.setattr(approximate, "ASKED", 3)
         RecallSample.of(normal(n, 1), 2, np.random.default_rng(0))
         assert sorted(frames) == [(n // blocks, True)] * blocks
+        assert counts == [3] * blocks  # a sample may find itself
 
     def test_the_recall_is_the_share_of_true_neighbors(self):
         points = normal(40, 2)
@@ -332,6 +349,7 @@ class TestRecall:
         points = np.array([[0.0], [1.0], [-1.0], [1 + 5e-7], [1 + 1e-5]])
         check = RecallSample(points, np.array([0]), np.array([1.0]))
         assert [check.estimate_recall(np.array([[other]])) for other in (1, 2, 3, 4)] == [1, 1, 1, 0]
+        assert RecallSample(np.ones((3, 1)), np.array([0]), np.array([0.0])).estimate_recall(np.array([[2]])) == 1
 
 
 def test_the_search_finds_nearly_all_neighbors_and_its_recall_is_right(monkeypatch):

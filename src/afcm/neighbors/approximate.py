@@ -61,14 +61,14 @@ class ScaledSamples:
         from afcm.compiled import neighbors as neighbor_loops
 
         values = np.empty((numbers.size, self.origin.size), np.float32)
-        neighbor_loops.scale_samples(self.points, numbers.astype(np.int32, copy=False), self.origin, self.scale, values)
+        neighbor_loops.scale_samples(self.points, numbers.astype(np.int32), self.origin, self.scale, values)
         return values
 
 
 def find_approximate_neighbors(points: Floats, k: int, recall: float = RECALL) -> Neighbors:
     """Most of the ``k`` nearest other samples of each sample; −1 in lists that are not full."""
     samples, lists, random = ScaledSamples.of(points), _NeighborLists.of(points, k), np.random.default_rng(0)
-    check, reached, size = RecallSample.of(points, k, random), 0.0, max(CELL_SIZE, PER_NEIGHBOR * k)
+    check, size = RecallSample.of(points, k, random), max(CELL_SIZE, PER_NEIGHBOR * k)
     report = progress.start_stage("finding neighbours")
     for number in range(1, MOST_PARTITIONS + 1):
         lists.join(draw_cells(samples, size, random), samples.scale)
@@ -145,7 +145,7 @@ def draw_cells(samples: ScaledSamples, size: int, random: np.random.Generator) -
     seeds = random.choice(n, n_coarse, replace=False)
 
     def assign(band: slice) -> Integers:
-        return assign_to_seeds(samples, np.arange(band.start, band.stop, dtype=np.int32), seeds)
+        return assign_to_seeds(samples, np.arange(band.start, band.stop), seeds)
 
     coarse = group_by_cell(np.concatenate(threads.map_in_threads(assign, split_evenly(n))), n_coarse)
     groups = [coarse.order[a:b] for a, b in pairwise(coarse.offsets)]
@@ -173,19 +173,18 @@ def split_cell(samples: ScaledSamples, group: Integers, size: int, random: np.ra
 
 def assign_to_seeds(samples: ScaledSamples, numbers: Integers, seeds: Integers) -> Integers:
     """The number of the nearest seed of each of these samples."""
-    found = np.zeros(numbers.size, np.uint16)
+    found = np.empty(numbers.size, np.uint16)
     targets = samples.to_float32(seeds)
     halves, columns = np.einsum("ij,ij->i", targets, targets) / 2, targets.T
     for first in range(0, numbers.size, BLOCK_ROWS):
         rows = slice(first, first + BLOCK_ROWS)
-        costs = samples.to_float32(numbers[rows]) @ columns
-        found[rows] = np.argmin(np.subtract(halves, costs, out=costs), axis=1)
+        found[rows] = np.argmin(halves - samples.to_float32(numbers[rows]) @ columns, axis=1)
     return found
 
 
 def group_by_cell(cells: Integers, count: int) -> Cells:
     """Positions in the order of their cells."""
-    order = np.argsort(cells, kind="stable").astype(np.int32)
+    order = np.argsort(cells, stable=True).astype(np.int32)
     return Cells(order, np.concatenate([[0], np.cumsum(np.bincount(cells, minlength=count))]))
 
 
@@ -210,7 +209,7 @@ class RecallSample(NamedTuple):
 
         candidates = threads.map_in_threads(search, split_evenly(n, max(1, n // BLOCK_ROWS)))
         squared = measure_distances(points, asked, np.hstack(candidates))
-        return cls(points, asked, np.partition(squared, k - 1, axis=1)[:, k - 1])
+        return cls(points, asked, np.partition(squared, k - 1)[:, k - 1])
 
     def estimate_recall(self, lists: Integers) -> float:
         """The share of true neighbors in the lists of these samples."""
