@@ -144,10 +144,10 @@ def test_clusters_of_less_than_two_samples_count_as_two(monkeypatch):
 
 @pytest.mark.parametrize("given", [np.asarray, sp.csr_array])
 def test_given_similarities_are_those_to_the_nodes(given):
-    similarities = np.array([[0.0, 0.5, 0.25, 1.0], [0.0, 0.0, 2.0, 0.0], [3, 0, 0, 0]])
+    similarities = np.array([[0.0, 0.5, 0.25, 1.0], [0.0, 0.0, 2.0, 0.0]])
     placed = GivenSimilarity(np.array([0, 1, 3])).place(given(similarities))
-    np.testing.assert_array_equal(placed.weights.toarray(), [[0, 0.5, 1], [1, 1, 1], [3, 0, 0]])
-    np.testing.assert_array_equal(placed.twins, [-1, -1, -1])
+    np.testing.assert_array_equal(placed.weights.toarray(), [[0, 0.5, 1], [1, 1, 1]])
+    np.testing.assert_array_equal(placed.twins, [-1, -1])
     assert placed.weights.dtype == np.float64
 
 

@@ -56,6 +56,5 @@ def null_space(graph: Graph, labels: Integers, n_groups: int) -> Eigenpairs:
     """``(M D)^{1/2} 1`` on each group of components: the exact eigenvectors of S with eigenvalue 1."""
     xp = array_namespace(labels)
     groups = indicator(labels, n_groups) * xp.sqrt(graph.volumes)[:, None]
-    groups[labels < 0] = 0
     vectors = groups / xp.linalg.vector_norm(groups, axis=0)
     return Eigenpairs(vectors, np.ones(n_groups), vectors, 0.0, 0.0, 0, True)

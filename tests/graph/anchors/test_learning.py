@@ -70,6 +70,11 @@ def test_the_left_side_is_nearer_to_the_first(seed, n, share, same):
     assert 0 < found.sum() < n
 
 
+def test_a_sample_half_way_is_on_the_right():
+    found = learning.nearer_to_first(np.array([[0.0], [1.0], [2.0]]), np.array([0.0]), np.array([2.0]), None)
+    np.testing.assert_array_equal(found, [True, False, False])
+
+
 def test_ties_are_cut_in_their_order():
     points = np.tile([[1.0], [2.0]], (20, 1))
     found = learning.nearer_to_first(points, np.array([0.0]), np.array([10.0]), 7)

@@ -49,11 +49,8 @@ class CoarseGraph:
         if not is_chunked(points):
             return cls.from_rows(similarity.weigh(points), masses)
         rows = [points] if masses is None else [points, masses]
-        return cls(
-            sp.csr_array(
-                dask_backend().reduce_chunks(partial(chunk_gram, similarity=similarity), rows, partial(reduce, add))
-            )
-        )
+        total = dask_backend().reduce_chunks(partial(chunk_gram, similarity=similarity), rows, partial(reduce, add))
+        return cls(sp.csr_array(total))
 
     @cached_property
     def sizes(self) -> Floats:

@@ -43,13 +43,12 @@ def bkhk_anchors(points: Floats, n_anchors: int, random: np.random.RandomState) 
 def bisect(points: Floats, cut: int | None, random: np.random.RandomState) -> NDArray[np.bool_]:
     """2-means from two random samples: True for those on the left; exactly ``cut`` are, if it is given."""
     first, second = points[random.choice(points.shape[0], 2, replace=False)]
-    left = np.zeros(points.shape[0], dtype=bool)
-    for _ in range(BISECTION_STEPS):
-        following = nearer_to_first(points, first, second, cut)
+    left = nearer_to_first(points, first, second, cut)
+    for _ in range(BISECTION_STEPS - 1):
+        following = nearer_to_first(points, points[left].mean(axis=0), points[~left].mean(axis=0), cut)
         if np.array_equal(following, left):
             break
         left = following
-        first, second = points[left].mean(axis=0), points[~left].mean(axis=0)
     return left
 
 
