@@ -130,11 +130,8 @@ def move_costs(squared: Floats, sizes: Integers, labels: Integers) -> Floats:
 def cheapest_moves(costs: Floats, labels: Integers) -> Integers:
     """The cluster of the lowest cost (the first of equals), or the present one unless another is better by `TIE`."""
     rows = np.arange(labels.size)
-    own = costs[rows, labels]
-    others = costs.copy()
-    others[rows, labels] = np.inf
-    best = np.argmin(others, axis=1)
-    return np.where(others[rows, best] < own - TIE * np.abs(own), best, labels)
+    own, best = costs[rows, labels], np.argmin(costs, axis=1)
+    return np.where(costs[rows, best] < own - TIE * np.abs(own), best, labels)
 
 
 # --- FCAG ---
