@@ -137,5 +137,5 @@ def deepest_valley(profile: Floats, passed: Floats, least: int) -> tuple[Valley,
     depths = np.where((before >= least) & (before <= size - least), valley_depths(profile), 0.0)
     deepest = int(np.argmax(depths))
     sizes = (float(before[deepest]), size - float(before[deepest]))
-    needed = math.sqrt(2 * math.log(max(size / least, 2)))
+    needed = math.sqrt(2 * math.log(size / least))
     return Valley(float(depths[deepest]), needed, sizes), deepest + 1

@@ -62,6 +62,13 @@ def test_the_weights_of_fcag_are_adaptive(seed, m, k):
     np.testing.assert_allclose(anchor_weights(points, anchors, k).toarray(), expected, rtol=1e-9, atol=1e-12)
 
 
+def test_scales_are_distances_among_the_anchors():
+    anchors = np.array([[0.0], [1.0], [3.0]])
+    np.testing.assert_array_equal(AnchorSimilarity.from_anchors(anchors, 1, "local").scales, [1, 1, 2])
+    np.testing.assert_array_equal(AnchorSimilarity.from_anchors(anchors, 2, "local").scales, [3, 2, 3])
+    np.testing.assert_array_equal(AnchorSimilarity.from_anchors(anchors[::2], 1, "local").scales, [3, 3])
+
+
 def test_one_anchor_has_all_the_weight():
     for kernel in KERNELS:
         found = AnchorSimilarity.from_anchors(np.zeros((1, 2)), 3, kernel).weigh(np.ones((4, 2)))
@@ -144,7 +151,7 @@ def test_loops_are_compiled_for_many_multiplications(monkeypatch, worth, fast):
 
     def watch(frame, anchors, k, block, fast):
         given_to.append(fast)
-        return search(frame, anchors, k, block)
+        return search(frame, anchors, k, block, False)
 
     monkeypatch.setattr(module, "find_nearest_anchors", watch)
     similarity.weigh(points)
@@ -164,28 +171,63 @@ def test_compiled_loops_find_what_products_find(n_anchors):
     assert (found.indices.dtype, found.squared.dtype) == (np.int32, np.float64)
 
 
-@pytest.mark.parametrize("fast", [False, True])
-def test_samples_for_which_single_precision_is_too_coarse_are_searched_again(monkeypatch, fast):
-    """One anchor far away makes float32 too coarse for the others, but not for samples half-way."""
-    if fast:
+@pytest.fixture(params=[False, True], ids=["products", "loops"])
+def find(request, monkeypatch):
+    """The search of nearest anchors either way, and which samples it searched again."""
+    if request.param:
         pytest.importorskip("numba", reason="Numba is not installed")
+    again = []
+    search = module.find_neighbors
+    monkeypatch.setattr(module, "find_neighbors", lambda *given: again.append(given[1:]) or search(*given))
+
+    def find(anchors, k, points):
+        frame = AnchorSimilarity.from_anchors(anchors, k)._frame
+        found = find_nearest_anchors(frame, anchors, k, points, request.param)
+        squared = squared_distances(points, anchors)
+        np.testing.assert_allclose(found.squared, np.sort(squared, axis=1)[:, :k], rtol=1e-12)
+        np.testing.assert_allclose(np.take_along_axis(squared, found.indices, axis=1), found.squared, rtol=1e-12)
+        return again
+
+    return find
+
+
+def test_samples_for_which_single_precision_is_too_coarse_are_searched_again(find):
+    """One anchor far away makes float32 too coarse for the others, but not for samples half-way."""
     rng = np.random.default_rng(0)
-    anchors, points = 1e-2 * rng.standard_normal((30, 3)), 1e-2 * rng.standard_normal((8, 3))
+    anchors, points = 1e-4 * rng.standard_normal((30, 3)), 1e-4 * rng.standard_normal((8, 3))
     anchors[11], points[[0, 4]] = 100.0, 50.0
-    asked = []
-    find = module.find_neighbors
-    monkeypatch.setattr(module, "find_neighbors", lambda *given: asked.append(given) or find(*given))
-    frame = AnchorSimilarity.from_anchors(anchors, 4)._frame
-    found = find_nearest_anchors(frame, anchors, 4, points, fast)
-    squared = squared_distances(points, anchors)
-    np.testing.assert_array_equal(found.indices, np.argsort(squared, axis=1)[:, :4])
-    np.testing.assert_allclose(found.squared, np.sort(squared, axis=1)[:, :4], rtol=1e-12)
-    ((_, k, again),) = asked
+    ((k, doubtful),) = find(anchors, 4, points)
     assert k == 4
-    np.testing.assert_array_equal(again, points[[1, 2, 3, 5, 6, 7]])
-    asked.clear()
-    find_nearest_anchors(frame, anchors, 28, points, fast)  # 28 and 2 spare ones are all anchors
-    assert not asked
+    np.testing.assert_array_equal(doubtful, points[[1, 2, 3, 5, 6, 7]])
+
+
+def test_the_farthest_of_the_wanted_anchors_decides_whether_to_doubt(find):
+    """All but the nearest are about as far, by less than float32 tells beside an anchor far away."""
+    rng = np.random.default_rng(0)
+    anchors = rng.standard_normal((30, 3))
+    anchors *= (1 + 1e-4 * rng.random((30, 1))) / np.linalg.norm(anchors, axis=1, keepdims=True)
+    anchors[0], anchors[11] = 0.3 * anchors[0], 100.0
+    assert len(find(anchors, 4, np.zeros((1, 3)))) == 1
+
+
+def test_ordinary_samples_are_searched_once(find):
+    rng = np.random.default_rng(0)
+    assert not find(rng.standard_normal((30, 3)), 4, rng.standard_normal((8, 3)))
+
+
+def test_copies_of_an_anchor_leave_no_doubt(find):
+    anchors = np.random.default_rng(0).standard_normal((12, 3))
+    anchors[:7] = anchors[0]
+    assert not find(anchors, 4, anchors[:1].copy())
+
+
+def test_where_all_anchors_were_measured_there_is_no_doubt(find):
+    assert not find(np.random.default_rng(0).standard_normal((6, 3)), 5, np.full((1, 3), 1e18))
+
+
+def test_single_precision_is_taken_about_the_mean_of_the_anchors():
+    anchors = 1e3 + np.random.default_rng(0).standard_normal((9, 3)) * [1, 10, 100]
+    np.testing.assert_allclose(AnchorSimilarity.from_anchors(anchors, 2)._frame.origin, anchors.mean(axis=0))
 
 
 @pytest.mark.parametrize("fast", [False, True])
@@ -227,6 +269,12 @@ def test_fitted_samples_are_known_again():
     np.testing.assert_array_equal(similarity.find_twins(points.astype(np.float32)), -1)
     np.testing.assert_array_equal(similarity.find_twins(points + 1e-12), -1)
     np.testing.assert_array_equal(similarity.place(points[4:6]).twins, [4, 5])
+
+
+def test_of_many_copies_the_first_is_the_twin():
+    points = np.tile([[1.0], [2.0]], (40, 1))
+    similarity = AnchorSimilarity.from_anchors(points[:2], 1).remember(points)
+    np.testing.assert_array_equal(similarity.find_twins(points[:2]), [0, 1])
 
 
 def test_without_fitted_samples_none_is_known():

@@ -108,15 +108,14 @@ class FactoredAffinity:
 
     def links(self, values: Floats) -> Floats:
         """``Qᵀ y``, m×any, by blocks."""
-        return reduce(add, map_row_blocks(lambda rows: row_block(self.weights, rows).T @ values[rows], self.shape[0]))
+        return reduce(add, map_row_blocks(lambda rows: row_block(self.weights, rows).T @ values[rows], len(values)))
 
     def means(self, values: Floats) -> Floats:
         """``Λ⁻¹ Qᵀ M y``: means over the samples that an anchor stands for, m×any."""
         return self._divide(self.links(values if self.masses is None else values * self.masses[:, None]))
 
     def _divide(self, links: Floats) -> Floats:
-        sizes = self.sizes[:, None]
-        return ratio(links, sizes, np.zeros_like(links)) if (sizes <= 0).any() else links / sizes
+        return ratio(links, self.sizes[:, None], np.zeros_like(links))
 
     @cached_property
     def _rows(self) -> Any:
@@ -124,7 +123,7 @@ class FactoredAffinity:
 
     def toarray(self) -> Floats:
         """The dense n×n matrix, for tests."""
-        return self @ np.eye(self.shape[0])
+        return self @ np.eye(self.weights.shape[0])
 
 
 def sample_graph(weights: Any, coarse: CoarseGraph, masses: Floats | None) -> Graph:

@@ -23,7 +23,7 @@ SPARE, BLOCK_ELEMENTS = 2, 1_000_000
 WORTH_COMPILING = 300_000_000
 
 
-def find_nearest_anchors(frame: exact.Frame, anchors: Floats, k: int, points: Floats, fast: bool = False) -> Neighbors:
+def find_nearest_anchors(frame: exact.Frame, anchors: Floats, k: int, points: Floats, fast: bool) -> Neighbors:
     """The k nearest anchors of a block of samples: candidates from float32 products are measured again in float64.
 
     ``fast`` uses compiled loops, which need Numba. Without them this takes half the time of `find_neighbors`, which
@@ -100,7 +100,7 @@ class AnchorSimilarity:
             threads.for_each(fill, blocks, lambda number: tell(min(number * size, n_samples), n_samples))
         return neighbor_matrix(weights, indices, n_anchors)
 
-    def weigh_block(self, points: Floats, fast: bool = False) -> tuple[Floats, Integers]:
+    def weigh_block(self, points: Floats, fast: bool) -> tuple[Floats, Integers]:
         """Weights and anchors of some samples; one too far from everything has its nearest anchor alone."""
         found = find_nearest_anchors(self._frame, self.anchors, min(self.k + 1, self.anchors.shape[0]), points, fast)
         weights = KERNELS[self.kernel](neighbor_lists(found, self.k, self.bandwidth, self.scales))
