@@ -33,7 +33,7 @@ SUMMATION = 2.0**-20
 # Elements of the matrix of minima that are there at a time (4 bytes each).
 MINIMA = 1 << 30
 # A neighbour that was missed matters if it could be nearer by more than this share (squared distance).
-CARELESSNESS = 1e-4
+MISS_TOLERANCE = 1e-4
 
 
 @triton.jit
@@ -281,7 +281,7 @@ def _search_block(table: Table, asked: Any, own: Any, k: int, precise: bool) -> 
     numbers = torch.where(torch.isinf(values), table.points.shape[0], table.number(groups, places))
     indices, squared = torch_neighbors.measure_candidates(table.points, asked, numbers, k, own)
     least = _lower_bound(table, halves, beyond, n_rows, precise)
-    return indices, squared, squared[:, -1] * (1 - CARELESSNESS) <= least
+    return indices, squared, squared[:, -1] * (1 - MISS_TOLERANCE) <= least
 
 
 def _lower_bound(table: Table, halves: Halves, beyond: Any, n_rows: int, precise: bool) -> Any:
