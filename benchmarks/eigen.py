@@ -21,7 +21,7 @@ SIZES, N_CLUSTERS, SWEEPS = (1000, 2000, 4000), 10, 3
 
 def run_fast(built, memberships, weight):
     problem = EmbeddedProblem(built.affinity, None, weight, eigenvectors.search_block(built, N_CLUSTERS))
-    return run(problem, problem.with_memberships(memberships), max_iter=SWEEPS, tol=0.0).history["objective"]
+    return run(problem, problem.from_memberships(memberships), max_iter=SWEEPS, tol=0.0).history["objective"]
 
 
 def run_dense(built, memberships, weight):
@@ -59,7 +59,7 @@ def compare_many_clusters(n=1600, n_clusters=64, sweeps=12):
 def run_dense_sweeps(built, memberships, sweeps, learn):
     solver = LearningSolver() if learn else DenseSolver()
     problem = EmbeddedProblem(built.affinity, None, 10.0 * built.degrees.size, None, solver)
-    return run(problem, problem.with_memberships(memberships), max_iter=sweeps, tol=0.0).history["objective"]
+    return run(problem, problem.from_memberships(memberships), max_iter=sweeps, tol=0.0).history["objective"]
 
 
 if __name__ == "__main__":

@@ -100,7 +100,7 @@ def time_search(name, n, d, setting):
     found = search(X, *setting)
     seconds = time.perf_counter() - began
     truth = approximate.RecallSample.of(X, K, np.random.default_rng(1))
-    return seconds, truth.recall(remove_self(found, truth.asked))
+    return seconds, truth.estimate_recall(remove_self(found, truth.asked))
 
 
 def remove_self(found, asked):

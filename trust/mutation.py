@@ -73,8 +73,8 @@ TESTS = {
     "baselines.equations": ["tests/baselines/test_equations.py"],
 }
 EQUIVALENT = Path(__file__).with_name("equivalent")
-# A mutant may run this long, in this much memory.
-SECONDS, BYTES = 120, 8 * 2**30
+# A mutant may compute this long, in this much memory, and wait for so many times as long: others want the cores too.
+SECONDS, BYTES, PATIENT = 120, 8 * 2**30, 10
 QUIET = [
     "-x",
     "-q",
@@ -153,7 +153,8 @@ def run_tests(trial: Trial) -> None:
     try:
         import pytest
 
-        signal.alarm(SECONDS)
+        signal.setitimer(signal.ITIMER_PROF, SECONDS)
+        signal.alarm(PATIENT * SECONDS)
         resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
         sys.meta_path.insert(0, InPlaceOf(f"afcm.{trial.module}", trial.source))
         nothing = os.open(os.devnull, os.O_WRONLY)
@@ -165,10 +166,15 @@ def run_tests(trial: Trial) -> None:
 
 
 def verdict_of(status: int) -> str:
-    """Verdict that the end of a child gives: only tests that all pass let a mutant survive."""
-    if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGALRM:
+    """Verdict that the end of a child gives; another signal than its own time limits is nobody's verdict."""
+    if not os.WIFSIGNALED(status):
+        return "survived" if status == 0 else "killed"
+    if os.WTERMSIG(status) in (signal.SIGALRM, signal.SIGPROF):
         return "timeout"
-    return "survived" if status == 0 else "killed"
+    # A mutant may crash its own process (a compiled loop past the end of an array): that is noticed.
+    if os.WTERMSIG(status) in (signal.SIGSEGV, signal.SIGABRT, signal.SIGFPE, signal.SIGBUS, signal.SIGILL):
+        return "killed"
+    raise SystemExit(f"a trial was ended from outside by {signal.Signals(os.WTERMSIG(status)).name}; start again")
 
 
 def run_trials(trials: Iterable[Trial], jobs: int) -> Iterator[Trial]:

@@ -135,3 +135,14 @@ def test_a_graph_of_many_pairs_has_all_its_eigenvectors():
     assert found.vectors.shape == (200, 2)
     np.testing.assert_allclose(found.values, [1, 1])
     np.testing.assert_allclose(graph.affinity @ found.vectors, found.vectors, atol=1e-12)
+
+
+def test_a_start_without_guards_or_with_columns_that_depend_on_each_other_finds_all_it_is_asked_for(iterative):
+    graph = ring_graph(2, N // 2)
+    exact = np.linalg.eigvalsh(graph.toarray())[::-1][:4]
+    drawn = random_start(N, 4, seed=3)
+    for start in (drawn, np.repeat(drawn[:, :1], 6, axis=1)):
+        found = eigensolver.leading_eigenvectors(GraphPlusLowRank(graph), start, 4, angle_tol=1e-6)
+        assert found.vectors.shape[1] == 4
+        assert found.converged
+        np.testing.assert_allclose(found.values, exact, atol=1e-8)

@@ -221,7 +221,10 @@ class Scripted:
     def __init__(self, *steps, size=10**5, block=3, grown=1):
         self.operator = GraphPlusLowRank(NoEdges(size), 0.7, None, 1.3)
         self.steps, self.block, self.grown = list(steps), block, grown
-        self.n_products, self.expanded = 0, []
+        self.n_products, self.expanded, self.filled_after = 0, [], []
+
+    def fill(self):
+        self.filled_after.append(list(self.expanded))
 
     def rayleigh_ritz(self):
         self.n_products += 1
@@ -276,6 +279,7 @@ def test_extra_directions_come_first_and_filtered_ritz_vectors_that_have_not_con
     _search(space, "extra", (0.05, 0.1), 9)
     first, (name, block) = space.expanded
     assert (first, name) == ("extra", "filtered")
+    assert space.filled_after == [["extra"]]  # once, before the first look at the space
     np.testing.assert_array_equal(block, np.eye(9, 3)[:, [0, 2]])  # the second has no residual
     space = Scripted(ritz_of(3.0), ritz_of(0.1))
     _search(space, None, (1.02, 0.1), 9)

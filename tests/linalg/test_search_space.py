@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -52,7 +54,13 @@ def ritz(values, norms, n_wanted, others=()):
 def test_gaps_are_distances_to_the_first_unwanted_value():
     np.testing.assert_array_equal(ritz([9.0, 7.0, 6.5, 1.0], [0.1] * 4, 2).gaps, [2.5, 0.5])
     np.testing.assert_array_equal(ritz([9.0, 7.0, 6.5], [0.1, 0.8, 0.1], 2).gaps, [2.5, 0.8])  # never below a residual
-    np.testing.assert_array_equal(ritz([9.0, 7.0], [0.1, 0.2], 2).gaps, [np.inf, np.inf])
+
+
+def test_without_a_guard_the_gap_is_the_first_value_below_or_unknown():
+    alone = ritz([9.0, 7.0], [0.1, 0.2], 2)
+    np.testing.assert_array_equal(alone.gaps, [0.1, 0.2])  # nothing else is known: no better than the residual
+    assert alone.trace_error == pytest.approx(0.3)
+    np.testing.assert_array_equal(replace(alone, others=np.array([6.0, 1.0])).gaps, [3.0, 1.0])
 
 
 def test_bounds_from_residuals_and_gaps():
@@ -131,6 +139,17 @@ def test_the_first_space_is_the_span_of_the_start(n, n_wanted, width, block, cap
     assert (space.block, space.capacity, space.width, space.n_products) == (block, capacity, width, 1)
     assert space.basis.shape == (n, capacity)
     np.testing.assert_allclose(projector(check(space)), projector(start), atol=1e-12)
+
+
+@pytest.mark.parametrize(("n", "rank", "width"), [(60, 3, 9), (60, 9, 9), (60, 1, 2), (6, 2, 4)])
+def test_a_start_that_is_too_narrow_is_filled(n, rank, width):
+    start = random_block(n, rank) @ random_block(rank, width, 2)
+    space = SearchSpace(operator_of(n), 4, start)
+    assert space.width == min(rank, width)
+    space.fill()
+    assert space.width == max(min(rank, width), min(4 + n_guards(4), n))
+    basis = check(space)
+    np.testing.assert_allclose(projector(basis) @ start, start, atol=1e-10)
 
 
 def test_expanding_adds_what_is_new(monkeypatch):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -104,3 +105,17 @@ def test_the_committed_table_holds_every_module_to_the_goal():
         found = dict(zip(head, cells, strict=True))
         assert float(found["killed of all"].removesuffix(" %")) >= 90, cells
         assert found["not explained"] == "0", cells
+
+
+def test_only_failing_tests_and_its_own_time_limit_kill_a_mutant():
+    assert mutation.verdict_of(0) == "survived"
+    assert mutation.verdict_of(1 << 8) == "killed"  # pytest's exit code 1
+    assert mutation.verdict_of(signal.SIGALRM) == mutation.verdict_of(signal.SIGPROF) == "timeout"
+    assert mutation.verdict_of(signal.SIGSEGV) == "killed"
+    with pytest.raises(SystemExit, match="ended from outside by SIGKILL"):
+        mutation.verdict_of(signal.SIGKILL)
+
+
+def test_the_committed_table_lists_the_modules_of_the_program():
+    _, *rows = read_rows("mutation")
+    assert [cells[0].strip("`") for cells in rows] == list(mutation.TESTS)

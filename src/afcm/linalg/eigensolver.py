@@ -96,6 +96,7 @@ def _search(
     trace_tol, angle_tol = tolerances[0] * operator.scale, tolerances[1]
     if extra is not None:
         space.expand(extra)
+    space.fill()
     for step in range(max_steps + 1):
         if operator.size <= DENSE_MOST and space.n_products * space.block * DENSE_TRADE > operator.size**2:
             return None

@@ -42,10 +42,13 @@ class RitzPairs:
 
     @property
     def gaps(self) -> Floats:
-        """Distance of each wanted value to the first unwanted one, never below its own residual."""
+        """Distance of each wanted value to the first unwanted one, never below its own residual.
+
+        Where no other value is known the gap may be anything, and only the residual is left.
+        """
         q = self.n_wanted
-        unwanted = self.values[q] if self.values.size > q else -np.inf
-        return np.maximum(self.values[:q] - unwanted, self.norms[:q])
+        others = np.concatenate([self.values[q:], self.others, [np.inf]])
+        return np.maximum(self.values[:q] - others[0], self.norms[:q])
 
     @property
     def trace_error(self) -> float:
@@ -99,6 +102,16 @@ class SearchSpace:
         if new.shape[1]:
             self._append(new)
         return int(new.shape[1])
+
+    def fill(self) -> None:
+        """Add random directions until there is room for the wanted vectors and their guards.
+
+        A start may be narrow, or its columns depend on each other: then some of the wanted would be missing.
+        """
+        missing = min(self.n_wanted + n_guards(self.n_wanted), self.operator.size) - self.width
+        if missing > 0:
+            drawn = np.random.RandomState(self.width).standard_normal((self.operator.size, missing))
+            self.expand(from_host(drawn, self.basis))
 
     def _append(self, new: Floats) -> None:
         end = self.width + new.shape[1]
