@@ -320,21 +320,32 @@ class TestRecall:
         np.testing.assert_array_equal(check.asked, expected)
         np.testing.assert_allclose(check.reach, sort_neighbors(points, 2)[1][check.asked, -1], rtol=1e-12)
 
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    def test_the_reach_is_exact_where_single_precision_cannot_tell_samples_apart(self, dtype):
+        """Groups of 20 samples are as wide as a ten-thousandth of the distance between groups."""
+        points = (1000 * np.repeat(normal(30, 8), 20, axis=0) + 0.1 * normal(600, 8, seed=1)).astype(dtype)
+        points = np.random.default_rng(2).permutation(points)
+        check = RecallSample.of(points, 5, np.random.default_rng(0))
+        np.testing.assert_allclose(check.reach, sort_neighbors(points, 5)[1][check.asked, -1], rtol=1e-12)
+
+    def test_a_far_outlier_does_not_cost_the_others_their_digits(self):
+        points = normal(600, 8) + 3
+        points[[0, 5, 300]] = 1e12
+        check = RecallSample.of(points, 5, np.random.default_rng(0))
+        np.testing.assert_allclose(check.reach, sort_neighbors(points, 5)[1][check.asked, -1], rtol=1e-12)
+
     @pytest.mark.parametrize(("n", "blocks"), [(4096, 1), (8191, 1), (8192, 2)])
     def test_blocks_are_searched_one_by_one(self, monkeypatch, n, blocks):
-        frames, make = [], exact.make_frame
+        seen, select = [], exact.select_smallest_by_groups
 
-        def watched(points, samples, origin):
-            frames.append((samples.size, (origin == points[samples[0]]).all()))
-            return make(points, samples, origin)
+        def watched(costs, count):
+            seen.append((costs.shape, costs.dtype, count))
+            return select(costs, count)
 
-        counts, search = [], exact.search_frame
-        monkeypatch.setattr(exact, "make_frame", watched)
-        monkeypatch.setattr(exact, "search_frame", lambda *given: counts.append(given[3]) or search(*given))
+        monkeypatch.setattr(exact, "select_smallest_by_groups", watched)
         monkeypatch.setattr(approximate, "ASKED", 3)
-        RecallSample.of(normal(n, 1), 2, np.random.default_rng(0))
-        assert sorted(frames) == [(n // blocks, True)] * blocks
-        assert counts == [3] * blocks  # a sample may find itself
+        RecallSample.of(normal(n, 1).astype(np.float32), 2, np.random.default_rng(0))
+        assert seen == [((3, n // blocks), np.float64, 3)] * blocks  # a sample may find itself
 
     def test_the_recall_is_the_share_of_true_neighbors(self):
         points = normal(40, 2)
