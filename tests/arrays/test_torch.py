@@ -208,6 +208,16 @@ def test_sparse_tensors_do_what_scipy_does():
     np.testing.assert_array_equal(device.components[1], host.components[1])
 
 
+@pytest.mark.parametrize(
+    "array", [np.array(2.5), np.float32(1.5), np.ones(0), np.arange(6.0), np.arange(12).reshape(3, 4)[::-1, ::2].T]
+)
+def test_arrays_on_the_device_keep_their_shape_and_values(array):
+    tensor = arrays.from_host(array, torch.zeros(1))
+    assert tuple(tensor.shape) == array.shape
+    assert str(tensor.dtype) == f"torch.{array.dtype}"
+    np.testing.assert_array_equal(tensor.numpy(), array)
+
+
 def test_k_means_on_tensors_finds_the_clusters():
     X, y = make_blobs(3000, 4, centers=5, cluster_std=0.5, random_state=3)
     labels = torch_k_means.k_means(torch.as_tensor(X), 5, None, np.random.RandomState(0), 5)

@@ -28,7 +28,7 @@ def to_host(array: Any) -> Any:
 def from_host(array: Any, reference: Any) -> Any:
     if array is None or isinstance(array, torch.Tensor):
         return array
-    return torch.as_tensor(np.ascontiguousarray(array), device=reference.device)
+    return torch.as_tensor(np.asarray(array, order="C"), device=reference.device)
 
 
 def to_device_of(value: Any, reference: Any) -> Any:
