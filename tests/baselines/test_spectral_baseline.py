@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from scipy.linalg import eigh, subspace_angles
 from scipy.spatial.distance import cdist
 
+from afcm import AFCM
 from afcm.baselines import SpectralBaseline
 from afcm.datasets import make_rings
 from afcm.exceptions import AFCMWarning, NotConvergedWarning
@@ -73,6 +74,18 @@ def test_sparse_and_dense_data_agree():
     fits = [SpectralBaseline(3, n_neighbors=6, random_state=0).fit(data) for data in (X, sp.csr_array(X))]
     np.testing.assert_allclose(fits[0].eigenvalues_, fits[1].eigenvalues_, atol=1e-9)
     assert clustering_accuracy(fits[0].labels_, fits[1].labels_) == 1
+
+
+def test_names_of_columns_are_those_of_the_last_fit():
+    pandas = pytest.importorskip("pandas")
+    X, _ = blobs(60, 3, 3, 4.0)
+    frame, other = pandas.DataFrame(X, columns=list("abc")), pandas.DataFrame(X, columns=list("xyz"))
+    model, paper = SpectralBaseline(3, n_neighbors=6, random_state=0), AFCM.paper(3, n_neighbors=6)
+    assert list(model.fit(frame).feature_names_in_) == list("abc")
+    assert not hasattr(model.fit_prepared(paper.prepare(X)), "feature_names_in_")
+    assert list(model.fit_prepared(paper.prepare(other)).feature_names_in_) == list("xyz")
+    assert list(model.fit(frame).feature_names_in_) == list("abc")
+    assert not hasattr(model.fit(X), "feature_names_in_")
 
 
 def test_more_components_than_clusters_are_warned_of():

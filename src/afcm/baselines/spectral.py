@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from afcm._typing import Floats
 from afcm._util.messages import warn_user
 from afcm.estimators import validation
-from afcm.estimators.inputs import validate_table
+from afcm.estimators.inputs import forget, validate_table
 from afcm.estimators.parameters import Rules, check_parameters, choice, integer, real
 from afcm.estimators.plain import PlainAFCM
 from afcm.exceptions import AFCMWarning, NotConvergedWarning
@@ -133,7 +133,9 @@ class SpectralBaseline(ClusterMixin, BaseEstimator):
         k = int(self.n_neighbors)
         found = find_neighbors(X, min(k + 1, X.shape[0] - 1))
         graph = neighbor_graph(found, k, kernel=self.kernel, bandwidth=float(self.bandwidth))
-        return self.fit_prepared(PreparedGraph(X, merge_duplicates(X, merge=False), X, None, graph, graph))
+        names = getattr(self, "feature_names_in_", None)
+        nodes = merge_duplicates(X, merge=False)
+        return self.fit_prepared(PreparedGraph(X, nodes, X, None, graph, graph, feature_names=names))
 
     def fit_prepared(self, prepared: PreparedGraph) -> Self:
         """Embed and cluster the samples of a graph from `AFCM.prepare`; its masses count in the clusters.
@@ -148,7 +150,9 @@ class SpectralBaseline(ClusterMixin, BaseEstimator):
         if not isinstance(inverse, slice) and (inverse < 0).any():
             raise ValueError("some samples have weight 0 and are not in the graph; SpectralBaseline cannot place them")
         self.n_features_in_ = int(prepared.samples.shape[1])
-        if prepared.feature_names is not None:
+        if prepared.feature_names is None:
+            forget(self, "feature_names_in_")
+        else:
             self.feature_names_in_ = prepared.feature_names
         random = check_random_state(self.random_state)
         self.n_components_ = prepared.graph.components[0]
