@@ -87,6 +87,21 @@ def test_help(afcm, command):
     assert command in done.out
 
 
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["fit", "--help"], ["reproduce", "--help"], ["--version"]], ids=" ".join
+)
+def test_help_does_not_load_scikit_learn(arguments):
+    code = (
+        "import atexit, sys\n"
+        "atexit.register(lambda: print('loaded', sorted({'sklearn', 'scipy', 'pandas'} & set(sys.modules))))\n"
+        f"sys.argv = ['afcm', *{arguments!r}]\n"
+        "from afcm.cli import main; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "afcm" in done.stdout
+    assert done.stdout.splitlines()[-1] == "loaded []"
+
+
 def test_exit_codes_are_documented(afcm):
     text = " ".join(afcm("--help").out.split())
     for code in ("0 done", "2 the input", "130", "143"):

@@ -155,11 +155,15 @@ def test_public_names_exist():
     import afcm
     import afcm.baselines
     import afcm.datasets
+    import afcm.experiments
     import afcm.metrics
 
-    for module in (afcm, afcm.baselines, afcm.datasets, afcm.metrics):
+    for module in (afcm, afcm.baselines, afcm.datasets, afcm.experiments, afcm.metrics):
         for name in module.__all__:
             assert getattr(module, name) is not None
+            assert name in dir(module)
+    with pytest.raises(AttributeError, match="no attribute 'repeat'"):
+        afcm.experiments.repeat  # noqa: B018
     with pytest.raises(AttributeError, match="no attribute 'AFCN'"):
         afcm.AFCN  # noqa: B018
 

@@ -1,4 +1,7 @@
-"""The command line ``afcm``: one module for each command (``demo`` is here); the other modules are shared."""
+"""The command line ``afcm``: one module for each command (``demo`` is here); the other modules are shared.
+
+What loads scikit-learn is imported when a command runs, so that help comes at once.
+"""
 
 from __future__ import annotations
 

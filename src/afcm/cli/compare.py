@@ -16,7 +16,6 @@ from afcm.cli import methods, options, outcome
 from afcm.cli.console import collect_warnings, make_console, report_errors, say
 from afcm.cli.progress import Stages, show_progress
 from afcm.cli.samples import Samples, Source, fit_steps, load_samples
-from afcm.report.verdict import Verdict
 from afcm.tabular import write_table
 
 # Characters that the table needs, whatever the terminal.
@@ -75,6 +74,8 @@ def choose_count(clusters: str, samples: Samples, console: Console) -> int:
 
 def fit_methods(names: list[str], count: int, samples: Samples, seed: int, stages: Stages) -> list[dict[str, Any]]:
     """Return a row a method; one that fails is a row with the reason."""
+    from afcm.report.verdict import Verdict
+
     rows: list[dict[str, Any]] = []
     for name in names:
         try:

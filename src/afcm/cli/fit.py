@@ -14,7 +14,6 @@ from afcm.cli import methods, options, outcome
 from afcm.cli.console import collect_warnings, format_command_line, make_console, report_errors
 from afcm.cli.progress import show_progress
 from afcm.cli.samples import Samples, Source, fit_steps, load_samples
-from afcm.report.verdict import Verdict
 from afcm.tabular import iterate_results, name_result_columns, write_table
 from afcm.tabular.columns import to_matrix
 
@@ -132,6 +131,8 @@ def write_outputs(
     fitted: FittedModel, out: Path | None, model: Path | None, report: Path | None
 ) -> tuple[dict[str, Any], list[str]]:
     """Write the files that were asked for; return the findings for machines and for people."""
+    from afcm.report.verdict import Verdict
+
     samples = fitted.samples
     if report is None:  # X is not needed any more, and the result needs the memory
         samples.X = samples.X[:0].copy()

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import typer
 
 from afcm.cli.samples import Samples
-from afcm.report.verdict import Scores, Verdict
 from afcm.tabular.writing import find_writer
+
+if TYPE_CHECKING:
+    from afcm.report.verdict import Scores, Verdict
 
 
 def check_file(option: str, path: Path | None) -> None:

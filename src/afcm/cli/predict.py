@@ -14,8 +14,6 @@ from afcm.cli import options, outcome
 from afcm.cli.console import collect_warnings, make_console, report_errors
 from afcm.cli.progress import show_progress
 from afcm.cli.samples import Samples, Source
-from afcm.metrics.ambiguity import ambiguity, honest_memberships, is_ambiguous
-from afcm.report.verdict import name_classes, score_labels
 from afcm.tabular import TableError, choose_columns, iterate_results, name_result_columns, write_table
 from afcm.tabular.columns import join_names, to_matrix
 
@@ -75,6 +73,9 @@ def load_for_model(fitted: Any, about: dict[str, Any], source: Source, label: st
 
 def label_samples(fitted: Any, samples: Samples, out: Path) -> dict[str, Any]:
     """Write the table with labels and memberships by the model; return the findings."""
+    from afcm.metrics.ambiguity import ambiguity, honest_memberships, is_ambiguous
+    from afcm.report.verdict import name_classes, score_labels
+
     estimator = last_step(fitted)
     with warnings.catch_warnings():  # the columns were chosen by their names
         warnings.filterwarnings("ignore", message="X does not have valid feature names")

@@ -12,7 +12,6 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from afcm._util.messages import to_one_line
 from afcm.cli.console import format_command_line, make_console, report_errors, say
 from afcm.cli.options import split_names
-from afcm.datasets import DatasetCorrupt, DatasetNotFound, load_dataset
 from afcm.experiments.plan import EXPERIMENTS, Spec, choose_specs
 from afcm.experiments.record import Row, RowStore
 
@@ -49,6 +48,7 @@ def reproduce(
 
 def check_data(specs: list[Spec], folder: Path | None, console: Console) -> None:
     """Read every data set before the first run: a wrong file is an error, a missing one will be skipped rows."""
+    from afcm.datasets import DatasetCorrupt, DatasetNotFound, load_dataset
     from afcm.experiments.methods import TOYS
 
     if folder is not None and not folder.is_dir():

@@ -12,7 +12,6 @@ from rich.console import Console
 
 from afcm.cli.console import say
 from afcm.cli.options import Missing, Scale, split_names
-from afcm.report.verdict import name_classes
 from afcm.tabular import TableError, choose_columns, read_table
 from afcm.tabular.columns import find_missing, join_names, to_matrix
 from afcm.tabular.delimited import Layout
@@ -64,6 +63,8 @@ class Samples:
     @property
     def n_classes(self) -> int:
         """Number of different values of ``label``; 0 without one."""
+        from afcm.report.verdict import name_classes
+
         return len(set(name_classes(self.get_column(self.label) or [])) - {None})
 
 

@@ -4,9 +4,32 @@
 their rows, `summary` chooses and compares, `report` writes.
 """
 
-from afcm.experiments.plan import choose_specs
-from afcm.experiments.record import Row, RowStore, StoreError, read_rows
-from afcm.experiments.report import write_report
-from afcm.experiments.runner import reproduce
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from afcm.experiments.plan import choose_specs
+    from afcm.experiments.record import Row, RowStore, StoreError, read_rows
+    from afcm.experiments.report import write_report
+    from afcm.experiments.runner import reproduce
 
 __all__ = ["Row", "RowStore", "StoreError", "choose_specs", "read_rows", "reproduce", "write_report"]
+
+# Public name → where it lives; loaded on first use, so that a plan can be read without loading the methods.
+_HOMES = dict.fromkeys(("Row", "RowStore", "StoreError", "read_rows"), "afcm.experiments.record") | {
+    "choose_specs": "afcm.experiments.plan",
+    "reproduce": "afcm.experiments.runner",
+    "write_report": "afcm.experiments.report",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
