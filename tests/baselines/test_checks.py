@@ -5,13 +5,14 @@ import pytest
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from afcm.baselines import CDKM, FCAG, FKPS, RSFKM, SpectralBaseline
+from afcm.baselines import CDKM, FCAG, FKPS, RSFKM
+from afcm.catalogue import CATALOGUE
 from tests.baselines.data import blobs
 
 
 # The checks' tiny data have merged clusters, graphs in pieces and unfinished runs; our warnings say so, rightly.
 @pytest.mark.filterwarnings("ignore::afcm.exceptions.AFCMWarning")
-@parametrize_with_checks([RSFKM(), CDKM(), FKPS(), FCAG(), SpectralBaseline()])
+@parametrize_with_checks([entry.cls() for entry in CATALOGUE if entry.is_baseline])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

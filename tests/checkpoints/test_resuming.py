@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from afcm import EntropyFCM, PlainAFCM
 from afcm._util.threads import one_blas_thread
-from afcm.baselines import CDKM, FCAG, FKPS, RSFKM
+from afcm.catalogue import CATALOGUE
 from afcm.checkpoints import Checkpoint
 from tests.checkpoints.fits import MODELS, Stopped, X, same, stop_at, stopped
 
@@ -147,7 +147,9 @@ def test_other_samples(samples, tmp_path):
     assert same(make(callback=Checkpoint(tmp_path / "c")).fit(samples), make().fit(samples))
 
 
-@pytest.mark.parametrize("make", [CDKM, FCAG, FKPS, RSFKM])
+@pytest.mark.parametrize(
+    "make", [entry.cls for entry in CATALOGUE if entry.is_baseline and "callback" in entry.parameters]
+)
 def test_baselines(make, tmp_path):
     path, swept, every = tmp_path / "c", [], []
     stopped(lambda callback: make(4, random_state=0, callback=callback), path, 2, every=1)

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
 
-from afcm import AFCM, FCM, EntropyFCM, GeneralizedGaussianMixture, PlainAFCM
+from afcm import AFCM, PlainAFCM
+from afcm.catalogue import CATALOGUE
 from afcm.exceptions import AFCMWarning
 from afcm.fitting.loop import Interrupted, best_run
 
@@ -28,7 +29,7 @@ def stop_at(sweep, run=1):
 
 
 @pytest.mark.filterwarnings("ignore::afcm.exceptions.AFCMWarning")
-@pytest.mark.parametrize("cls", [AFCM, PlainAFCM, FCM, EntropyFCM, GeneralizedGaussianMixture])
+@pytest.mark.parametrize("cls", [entry.cls for entry in CATALOGUE if not entry.is_baseline])
 def test_the_sweeps_so_far_are_kept(cls):
     settings = {"init": "random", "random_state": 0, "tol": 0.0}
     model = cls(5, callback=stop_at(3), **settings)
