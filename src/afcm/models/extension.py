@@ -45,7 +45,12 @@ class Extension:
         return array_namespace(values).where(placed.twins[:, None] >= 0, values[placed.twins], average)
 
     def embed(self, placed: PlacedSamples) -> Any:
-        """Rows of the embedding for placed samples; one identical to a node gets that node's row."""
+        """Rows of the embedding for placed samples; one identical to a node gets that node's row.
+
+        With the shares ``p_j`` of `shares`, the term ``Σ_j s_ij z_j`` of a sample is ``√d Σ_j p_j z_j / √d_j``. A
+        fitted node's degree d is the sum of its own similarities times the masses; a new sample's is the mean degree
+        of its neighbors, weighted by its shares: ``d = Σ_j p_j d_j``.
+        """
         xp = array_namespace(self.embedding)
         weights, twins = placed
         shares = self.shares(weights)
