@@ -18,7 +18,9 @@ MODELS = {
     "FCM": lambda **more: FCM(4, **THREE, max_iter=20, m=1.5, **more),
     "EntropyFCM": lambda **more: EntropyFCM(4, **THREE, max_iter=20, **more),
     "AFCM": lambda **more: AFCM(4, **THREE, max_iter=12, tol=0.0, **more),
-    "spectral AFCM": lambda **more: AFCM(4, n_init=3, graph_weight=1e6, random_state=0, tol=1e-8, **more),
+    "spectral AFCM": lambda **more: AFCM(
+        4, n_init=3, graph_weight=1e6, density_strength=0, random_state=0, tol=1e-8, **more
+    ),
     "mixture": lambda **more: GeneralizedGaussianMixture(4, **THREE, max_iter=12, **more),
 }
 

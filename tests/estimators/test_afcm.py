@@ -55,7 +55,7 @@ def test_toys_come_out_right_with_defaults_and_not_without_the_graph(toy, seed):
 
 def test_attributes_are_there_and_agree(iris):
     X, _ = iris
-    model = AFCM(3, graph_weight=SOFT, random_state=0).fit(X)
+    model = AFCM(3, graph_weight=SOFT, density_strength=0, random_state=0).fit(X)
     assert model.memberships_.shape == model.embedding_.shape == (150, 3)
     assert model.cluster_centers_.shape == (3, 3)
     np.testing.assert_allclose(model.memberships_.sum(axis=1), 1, atol=1e-12)
@@ -239,7 +239,7 @@ def test_a_far_away_sample_gets_a_membership_and_no_warning():
 
 def test_predicting_does_not_change_the_model(iris):
     X, _ = iris
-    model = AFCM(3, graph_weight=SOFT, random_state=0).fit(X)
+    model = AFCM(3, graph_weight=SOFT, density_strength=0, random_state=0).fit(X)
     before = pickle.dumps(model)
     model.predict(X + 0.1), model.predict_proba(X[:3]), model.transform(X[5:9])
     assert pickle.dumps(model) == before
@@ -250,7 +250,9 @@ def test_predicting_does_not_change_the_model(iris):
 def test_the_same_seed_gives_the_same_bits_and_the_global_state_is_left_alone(iris):
     X, _ = iris
     state = np.random.get_state()[1].copy()
-    first, second = (AFCM(3, graph_weight=SOFT, init="random", random_state=3).fit(X) for _ in range(2))
+    first, second = (
+        AFCM(3, graph_weight=SOFT, density_strength=0, init="random", random_state=3).fit(X) for _ in range(2)
+    )
     np.testing.assert_array_equal(first.memberships_, second.memberships_)
     np.testing.assert_array_equal(np.random.get_state()[1], state)
 
@@ -317,13 +319,13 @@ def test_merged_clusters_are_reported():
 
 def test_too_few_sweeps_are_reported(iris):
     with pytest.warns(NotConvergedWarning, match="max_iter=2"):
-        model = AFCM(3, graph_weight=SOFT, max_iter=2, tol=0.0, random_state=0).fit(iris[0])
+        model = AFCM(3, graph_weight=SOFT, density_strength=0, max_iter=2, tol=0.0, random_state=0).fit(iris[0])
     assert not model.converged_
 
 
 def test_a_callback_sees_every_sweep(iris):
     seen = []
-    model = AFCM(3, graph_weight=SOFT, random_state=0, callback=seen.append).fit(iris[0])
+    model = AFCM(3, graph_weight=SOFT, density_strength=0, random_state=0, callback=seen.append).fit(iris[0])
     assert [iteration.index for iteration in seen] == list(range(1, model.n_iter_ + 1))
     assert seen[-1].state.objective == model.objective_
 

@@ -12,7 +12,7 @@ from afcm.exceptions import HardMembershipsWarning
 def touching():
     X, y = make_blobs(400, centers=[[0, 0], [5, 0]], cluster_std=1.4, random_state=0)
     with pytest.warns(HardMembershipsWarning, match="calibrated_memberships"):
-        return X, y, AFCM(2, random_state=0).fit(X)
+        return X, y, AFCM(2, density_strength=0, random_state=0).fit(X)
 
 
 def test_doubt_is_where_the_labels_are_wrong(touching):
@@ -35,7 +35,7 @@ def test_new_samples_get_the_mean_of_their_neighbours_and_known_ones_their_own(t
 def test_samples_of_weight_zero_must_be_given(touching):
     X, _, _ = touching
     with pytest.warns(HardMembershipsWarning):
-        model = AFCM(2, random_state=0).fit(X, sample_weight=np.r_[0.0, np.ones(399)])
+        model = AFCM(2, density_strength=0, random_state=0).fit(X, sample_weight=np.r_[0.0, np.ones(399)])
     with pytest.raises(ValueError, match="weight 0"):
         model.calibrated_memberships()
     assert model.calibrated_memberships(X[:1]).shape == (1, 2)

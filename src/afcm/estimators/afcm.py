@@ -23,6 +23,7 @@ from afcm.fitting import starts
 from afcm.fitting.loop import Result, best_run, either_still
 from afcm.graph.affinity import normalized_cut
 from afcm.graph.anchors.prepared import AnchorSetting, PreparedAnchors
+from afcm.graph.density import STRENGTH
 from afcm.graph.duplicates import DistinctRows, merge_duplicates
 from afcm.graph.kernels import KERNELS
 from afcm.graph.prepared import GraphSetting, PreparedGraph
@@ -74,6 +75,11 @@ class AFCM(SoftClusterer):
         ``"sharpened"``, which needs edges between samples, is ``"adaptive"``.
     bandwidth : float, default=2.0
         σ of the Gaussian kernel (the paper's value, for min-max scaled data).
+    density_strength : float or "auto", default="auto"
+        How fast a sample that is sparser than its surroundings loses its influence on the clusters: its mass is
+        ``exp(−density_strength · r)``, r the logarithm of how many times farther its neighbors are
+        (`afcm.graph.density`). A haze of stray samples is then no bridge between clusters. ``"auto"``: 8 with the
+        sharpened kernel, 0 with the others, which are as their names say. 0: density does not count, as in the paper.
     graph_weight : float or "auto", default="auto"
         λ. Its unit is samples: well below n/2 the graph hardly counts. ``"auto"`` is 3 n: few sweeps, and memberships
         that are mostly hard (`calibrated_memberships` tells doubt). From about 1000 n on they are softer, at the price
@@ -109,7 +115,7 @@ class AFCM(SoftClusterer):
     memberships_ : array (n_samples, n_clusters)
     labels_ : array (n_samples,)
     embedding_ : array (n_samples, n_clusters)
-        Z. Orthonormal columns (over the samples with their weights).
+        Z. Orthonormal columns, over the samples with their weights and masses (see ``density_strength``).
     cluster_centers_ : array (n_clusters, n_clusters)
         V, in the embedding.
     gamma_ : float
@@ -169,6 +175,7 @@ class AFCM(SoftClusterer):
         "neighbor_search": choice(*SEARCHES),
         "kernel": choice("sharpened", table=KERNELS),
         "bandwidth": real(positive=True),
+        "density_strength": real(or_word="auto"),
         "graph_weight": real(positive=True, or_word="auto"),
         "affinity": choice("nearest_neighbors", "precomputed"),
         "graph": choice("neighbors", "anchors"),
@@ -187,6 +194,7 @@ class AFCM(SoftClusterer):
         neighbor_search: str = "auto",
         kernel: str = "sharpened",
         bandwidth: float = 2.0,
+        density_strength: float | str = "auto",
         graph_weight: float | str = "auto",
         affinity: str = "nearest_neighbors",
         graph: str = "neighbors",
@@ -206,6 +214,7 @@ class AFCM(SoftClusterer):
         self.neighbor_search = neighbor_search
         self.kernel = kernel
         self.bandwidth = bandwidth
+        self.density_strength = density_strength
         self.graph_weight = graph_weight
         self.affinity = affinity
         self.graph = graph
@@ -350,7 +359,11 @@ class AFCM(SoftClusterer):
             kernel = "adaptive" if self.kernel == "sharpened" else self.kernel
             build: Any = AnchorSetting(n_clusters, n_anchors, n_neighbors, kernel, float(self.bandwidth)).from_points
         else:
-            setting = GraphSetting(n_clusters, n_neighbors, self.kernel, float(self.bandwidth), self.neighbor_search)
+            density = self.density_strength
+            if isinstance(density, str):
+                density = STRENGTH if self.kernel == "sharpened" else 0.0
+            how = (self.kernel, float(self.bandwidth), self.neighbor_search, float(density))
+            setting = GraphSetting(n_clusters, n_neighbors, *how)
             build = setting.from_similarities if self.affinity == "precomputed" else setting.from_points
         names = getattr(self, "feature_names_in_", None)
         to_host = arrays.is_tensor(X) and not arrays.is_tensor(given)

@@ -16,6 +16,7 @@ from afcm.graph.affinity import (
     symmetrize,
     symmetrize_by_agreement,
 )
+from afcm.graph.density import balance, density_masses
 from afcm.graph.duplicates import DistinctRows
 from afcm.graph.eigenvectors import START_ANGLE, solve_leading
 from afcm.graph.similarity import (
@@ -57,6 +58,10 @@ class PreparedGraph:
         Where to search for eigenvectors of the graph.
     parts : Parts or None
         The pieces that were found when clusters were counted.
+    density : array or None
+        Masses of the nodes by `afcm.graph.density`; None where density does not count.
+    scale : array or None
+        By how much the similarities of each node were multiplied to balance them; None: by 1.
     recall : float
         The share of the true neighbors in the graph (1 unless the search was approximate, then estimated).
     feature_names : array or None
@@ -74,6 +79,8 @@ class PreparedGraph:
     hint: Any = None
     parts: counting.Parts | None = None
     recall: float = 1.0
+    density: Any = None
+    scale: Any = None
     feature_names: Any = None
     to_host: bool = False
     dense: LearningSolver = field(default_factory=LearningSolver, repr=False)
@@ -81,8 +88,8 @@ class PreparedGraph:
 
     @property
     def masses(self) -> Any:
-        """How many samples each node stands for; None where all are 1."""
-        return self.nodes.masses
+        """How much each node counts: the samples it stands for, times its mass by density; None where all are 1."""
+        return multiply(self.nodes.masses, self.density)
 
     @property
     def n_nodes(self) -> int:
@@ -90,8 +97,8 @@ class PreparedGraph:
 
     @property
     def n_samples(self) -> float:
-        """Number of samples, counted with their masses."""
-        return float(self.n_nodes if self.masses is None else self.masses.sum())
+        """Number of samples, counted with their weights."""
+        return float(self.n_nodes if self.nodes.masses is None else self.nodes.masses.sum())
 
     @property
     def n_components(self) -> int:
@@ -137,33 +144,35 @@ class GraphSetting:
     kernel: str
     bandwidth: float
     search: str = "exact"
+    density: float = 0.0  # how strongly sparse nodes lose mass; 0: not at all
 
     def from_points(self, X: Any, nodes: DistinctRows) -> PreparedGraph:
         """The graph of the nearest neighbors among different samples."""
-        masses = nodes.masses
-        points = X if masses is None else arrays.take_rows(X, nodes.rows)
+        points = X if nodes.masses is None else arrays.take_rows(X, nodes.rows)
         found, parts, n_found, n_clusters = None, None, 0, self.n_clusters
         if n_clusters is None:
             found, n_found = search_for_counting(points, self.search)
             weights = arrays.to_host(agreement_weights(found, n_found))
-            parts = counting.split_at_valleys(weights, arrays.to_host(masses), least_piece(n_found))
+            parts = counting.split_at_valleys(weights, arrays.to_host(nodes.masses), least_piece(n_found))
             n_clusters = max(parts.count, 1)
         k = min(self.n_neighbors or default_n_neighbors(points.shape[0], n_clusters), points.shape[0] - 1)
         if found is None or n_found < k:
             found, _ = search_neighbors(points, k, self.search)
-        near, hint = found.first(k + 1), None
-        if self.kernel == "sharpened":
-            kernel = "adaptive"
-            weights = symmetrize_by_agreement(neighbor_weights(near, k, kernel=kernel))
-            base = normalize_graph(weights, masses)
-            graph, hint = sharpening.sharpen(base, weights, n_clusters, k)
+        near, hint, density, scale = found.first(k + 1), None, None, None
+        sharp = self.kernel == "sharpened"
+        kernel = "adaptive" if sharp else self.kernel
+        weights = neighbor_weights(near, k, kernel=kernel, bandwidth=self.bandwidth)
+        weights = symmetrize_by_agreement(weights) if sharp else symmetrize(weights)
+        if self.density > 0:
+            density = density_masses(points, near.squared[:, k - 1], n_clusters, self.density, nodes.masses)
+            weights, scale = balance(weights, multiply(nodes.masses, density))
+        base = graph = normalize_graph(weights, multiply(nodes.masses, density))
+        if sharp:
+            graph, hint = sharpening.sharpen(base, weights, n_clusters, k, balanced=density is not None)
         else:
-            kernel = self.kernel
-            weights = symmetrize(neighbor_weights(near, k, kernel=kernel, bandwidth=self.bandwidth))
-            base = graph = normalize_graph(weights, masses)
             check_bandwidth(graph, near, k, self.bandwidth)
         similarity = NeighborSimilarity.from_neighbors(points, found, k, kernel, self.bandwidth)
-        return PreparedGraph(X, nodes, points, similarity, graph, base, hint, parts, found.recall)
+        return PreparedGraph(X, nodes, points, similarity, graph, base, hint, parts, found.recall, density, scale)
 
     def from_similarities(self, similarities: Any, nodes: DistinctRows) -> PreparedGraph:
         """The graph of given similarities."""
@@ -173,6 +182,13 @@ class GraphSetting:
             None if self.n_clusters is not None else counting.split_at_valleys(weights, nodes.masses, FEWEST_SAMPLES)
         )
         return PreparedGraph(similarities, nodes, None, GivenSimilarity(nodes.rows), graph, graph, None, parts)
+
+
+def multiply(masses: Any, density: Any) -> Any:
+    """The product of masses of which either may be None, which is 1."""
+    if masses is None or density is None:
+        return density if masses is None else masses
+    return masses * density
 
 
 def search_for_counting(points: Any, search: str = "exact") -> tuple[Neighbors, int]:

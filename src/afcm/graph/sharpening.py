@@ -16,6 +16,7 @@ from afcm._typing import Floats
 from afcm.arrays import backend_of
 from afcm.graph import eigenvectors
 from afcm.graph.affinity import Graph, normalize_graph
+from afcm.graph.density import balance
 from afcm.linalg.ratios import ratio
 
 # The average is over spaces of c to so many times c eigenvectors.
@@ -35,9 +36,10 @@ class SharpenedGraph(NamedTuple):
     hint: Floats | None = None  # eigenvectors of the graph before, a good place to search for its own; None: unchanged
 
 
-def sharpen(graph: Graph, weights: Any, n_clusters: int, n_neighbors: int) -> SharpenedGraph:
+def sharpen(graph: Graph, weights: Any, n_clusters: int, n_neighbors: int, *, balanced: bool = False) -> SharpenedGraph:
     """Sharpen the graph of these symmetric weights; it stays as it is if it has c components anyway.
 
+    ``balanced``: the sharper weights are balanced too.
     k neighbors cannot tell groups of fewer than 2k nodes apart, so at most n / 2k eigenvectors are used.
     """
     most = min(FINEST * n_clusters, graph.degrees.shape[0] // (2 * n_neighbors))
@@ -50,6 +52,8 @@ def sharpen(graph: Graph, weights: Any, n_clusters: int, n_neighbors: int) -> Sh
     together = coherence(vectors, (rows, columns), n_clusters)
     kept = data * (FLOOR + (1 - FLOOR) * together)
     sharper = backend.build_from_upper_edges((rows, columns, kept), weights.shape[0])
+    if balanced and graph.masses is not None:
+        sharper, _ = balance(sharper, graph.masses)
     return SharpenedGraph(normalize_graph(sharper, graph.masses), vectors)
 
 

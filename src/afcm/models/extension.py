@@ -28,7 +28,7 @@ class Extension:
     precision: float
     graph_weight: float
     degrees: Any  # n
-    masses: Any  # n or None
+    masses: Any  # n or None: how much each node counts among the neighbors of a new sample
     inverse_spectrum: Any  # Θ⁻¹, q×q
 
     @property
@@ -65,9 +65,11 @@ class Extension:
         return paper.memberships(paper.squared_distances(embedding, self.centers), self.precision)
 
 
-def extend(problem: EmbeddedProblem, state: EmbeddedState, degrees: Any) -> Extension:
+def extend(problem: EmbeddedProblem, state: EmbeddedState, degrees: Any, scale: Any = None) -> Extension:
+    """The extension of a finished run; ``scale`` is what balanced the graph's similarities, None for 1."""
     learned = (problem.embedding(state.vectors), state.memberships, state.centers, state.precision)
-    return Extension(*learned, problem.graph_weight, degrees, problem.masses, inverse_spectrum(problem, state))
+    counts = problem.masses if scale is None else problem.masses * scale
+    return Extension(*learned, problem.graph_weight, degrees, counts, inverse_spectrum(problem, state))
 
 
 def inverse_spectrum(problem: EmbeddedProblem, state: EmbeddedState) -> Any:

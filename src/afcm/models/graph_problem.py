@@ -39,6 +39,6 @@ def keep_fit(prepared: PreparedGraph, problem: GraphProblem, state: Any) -> Fitt
     elif isinstance(problem, AnchoredProblem):
         extension = extend_anchors(problem, state, prepared.graph.affinity)
     else:
-        extension = extend(problem, state, prepared.graph.degrees)
+        extension = extend(problem, state, prepared.graph.degrees, prepared.scale)
     dtype = str(prepared.samples.dtype).removeprefix("torch.")
     return FittedGraph(prepared.similarity, extension, prepared.base, prepared.nodes.inverse, dtype)
