@@ -9,3 +9,4 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.floating[Any]]
 Integers = NDArray[np.integer[Any]]
+Masks = NDArray[np.bool_]

@@ -1,0 +1,260 @@
+"""Mixtures of full Gaussians with a background, one pure function per equation.
+
+Samples enter as ``features``: the columns of an F×n table are ``(1, x, x_a x_b for a ≤ b)``. The logarithm of a
+Gaussian is linear in them, and so are the sums of an M-step, so both steps of EM are matrix products for all Gaussians
+at once. Samples should be centered and scaled: variances are differences of moments.
+
+The background has three parts: a wide axis-parallel Gaussian and two boxes. Where there is one, rows of ``log_joint``
+are the M Gaussians, the wide Gaussian and the two boxes.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from afcm._typing import Floats, Integers, Masks
+
+# Added to every variance of a Gaussian; samples have variances of about 1.
+RIDGE = 1e-6
+# A Gaussian of less mass is empty: it keeps this mass and a unit covariance.
+MIN_MASS = 1e-10
+# A part of the background never has a smaller weight, so that it can grow again.
+MIN_WEIGHT = 1e-12
+# A part of the background with a smaller weight does not count as a parameter.
+USED_WEIGHT = 1e-3
+# Entries of the table of log densities that a block of samples makes: as many as stay in the cache.
+BLOCK_ENTRIES = 1 << 17
+N_BOXES = 2
+
+
+class Background(NamedTuple):
+    """Weights of the parts (wide Gaussian, box of all, box of the core), and the wide Gaussian."""
+
+    weights: Floats  # 3
+    mean: Floats  # d
+    variances: Floats  # d
+
+
+class Parameters(NamedTuple):
+    """Weights, means and covariances of M Gaussians, and the background or None; all weights sum to 1."""
+
+    weights: Floats  # M
+    means: Floats  # M×d
+    covariances: Floats  # M×d×d
+    background: Background | None
+
+
+class Statistics(NamedTuple):
+    """Sums over samples: shares times features for each Gaussian (the wide one last), and the masses of the boxes."""
+
+    moments: Floats  # M×F, or (M+1)×F with a background
+    boxes: Floats  # 2
+
+
+@lru_cache(maxsize=64)
+def product_indices(dimension: int) -> tuple[Integers, Integers]:
+    """Rows and columns of the products ``x_a x_b`` among the features, in their order."""
+    return np.triu_indices(dimension)
+
+
+def quadratic_features(points: Floats) -> Floats:
+    """``(1, x, x_a x_b for a ≤ b)`` of each sample, F×n with ``F = (d + 1)(d + 2) / 2``."""
+    columns = np.ascontiguousarray(points.T)
+    d, n = columns.shape
+    features = np.empty(((d + 1) * (d + 2) // 2, n))
+    features[0] = 1.0
+    features[1 : d + 1] = columns
+    at = d + 1
+    for a in range(d):
+        np.multiply(columns[a], columns[a:], out=features[at : at + d - a])
+        at += d - a
+    return features
+
+
+def dimension_of(features: Floats) -> int:
+    """d of an F×n table of features."""
+    return (math.isqrt(8 * features.shape[0] + 1) - 3) // 2
+
+
+def cholesky_factors(covariances: Floats) -> Floats:
+    """Lower factors of a stack of covariances; rounding may have made one indefinite, which is mended."""
+    try:
+        return np.linalg.cholesky(covariances)
+    except np.linalg.LinAlgError:
+        values, vectors = np.linalg.eigh(covariances)
+        floor = np.maximum(RIDGE, 1e-12 * values[:, -1:])
+        mended = (vectors * np.maximum(values, floor)[:, None, :]) @ vectors.transpose(0, 2, 1)
+        return np.linalg.cholesky(mended)
+
+
+def gaussian_coefficients(weights: Floats, means: Floats, covariances: Floats) -> tuple[Floats, Floats]:
+    """``log w_j N(x | μ_j, Σ_j)`` as coefficients of the features (M×F), and its largest value (M)."""
+    d = means.shape[1]
+    factors = cholesky_factors(covariances)
+    inverse = np.linalg.inv(factors)
+    precisions = inverse.transpose(0, 2, 1) @ inverse
+    log_determinants = 2.0 * np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(axis=1)
+    peaks = np.log(weights) - 0.5 * (d * math.log(2.0 * math.pi) + log_determinants)
+    linear = np.matmul(precisions, means[:, :, None])[:, :, 0]
+    rows, columns = product_indices(d)
+    quadratic = precisions[:, rows, columns] * np.where(rows == columns, -0.5, -1.0)
+    return np.hstack([(peaks - 0.5 * (means * linear).sum(axis=1))[:, None], linear, quadratic]), peaks
+
+
+def joint_coefficients(parameters: Parameters) -> tuple[Floats, Floats]:
+    """Coefficients and peaks of all Gaussians, the wide one of a background last."""
+    weights, means, covariances, background = parameters
+    if background is not None:
+        weights = np.append(weights, background.weights[0])
+        means = np.vstack([means, background.mean])
+        covariances = np.concatenate([covariances, np.diag(background.variances)[None]])
+    return gaussian_coefficients(weights, means, covariances)
+
+
+def box_log_densities(points: Floats, log_volumes: Floats, low: Floats, high: Floats) -> Floats:
+    """Log densities of the two boxes, 2×n. The box of all samples has its density everywhere, new samples included."""
+    inside = ((points >= low) & (points <= high)).all(axis=1)
+    return np.stack([np.full(len(points), -log_volumes[0]), np.where(inside, -log_volumes[1], -np.inf)])
+
+
+def log_joint(
+    features: Floats, coefficients: Floats, peaks: Floats, boxes: Floats, background: Background | None
+) -> Floats:
+    """``log w_k p_k(x_i)`` of all Gaussians and, with a background, its boxes: rows are parts, columns samples."""
+    gaussians = coefficients @ features
+    np.minimum(gaussians, peaks[:, None], out=gaussians)  # very far samples: rounding must not exceed the peak
+    if background is None:
+        return gaussians
+    return np.concatenate([gaussians, boxes + np.log(background.weights[1:, None])])
+
+
+def normalize(joint: Floats) -> tuple[Floats, Floats]:
+    """Responsibilities (columns sum to 1; written over ``joint``) and the log likelihood of each sample."""
+    largest = joint.max(axis=0)
+    joint -= largest
+    np.exp(joint, out=joint)
+    totals = joint.sum(axis=0)
+    joint /= totals
+    return joint, largest + np.log(totals)
+
+
+def row_blocks(n_samples: int, n_parts: int) -> list[slice]:
+    """Blocks of samples whose tables of log densities stay in the cache."""
+    size = max(256, BLOCK_ENTRIES // n_parts)
+    return [slice(start, start + size) for start in range(0, n_samples, size)]
+
+
+def expected_statistics(
+    features: Floats, boxes: Floats, masses: Floats, parameters: Parameters
+) -> tuple[Statistics, float]:
+    """The E-step: sums of all samples' shares, and the log likelihood (each sample counted by its mass)."""
+    coefficients, peaks = joint_coefficients(parameters)
+    moments, in_boxes, log_likelihood = np.zeros_like(coefficients), np.zeros(N_BOXES), 0.0
+    for block in row_blocks(len(masses), len(peaks) + N_BOXES):
+        part = features[:, block]
+        joint = log_joint(part, coefficients, peaks, boxes[:, block], parameters.background)
+        shares, likelihoods = normalize(joint)
+        log_likelihood += float(likelihoods @ masses[block])
+        shares *= masses[block]
+        moments += shares[: len(peaks)] @ part.T
+        if parameters.background is not None:
+            in_boxes += shares[len(peaks) :].sum(axis=1)
+    return Statistics(moments, in_boxes), log_likelihood
+
+
+def means_and_covariances(moments: Floats) -> tuple[Floats, Floats]:
+    """Means (M×d) and covariances (M×d×d) of Gaussians whose shares have these sums of features."""
+    means_of_features = moments / moments[:, :1]
+    d = dimension_of(moments.T)
+    means = means_of_features[:, 1 : d + 1]
+    rows, columns = product_indices(d)
+    covariances = np.empty((len(moments), d, d))
+    covariances[:, rows, columns] = means_of_features[:, d + 1 :] - means[:, rows] * means[:, columns]
+    covariances[:, columns, rows] = covariances[:, rows, columns]
+    return means, covariances
+
+
+def best_gaussians(moments: Floats, spherical: Masks) -> tuple[Floats, Floats, Floats]:
+    """The M-step of the Gaussians: masses, means and covariances; the spherical ones get equal variances."""
+    d = dimension_of(moments.T)
+    masses = np.maximum(moments[:, 0], MIN_MASS)
+    moments = np.where(moments[:, :1] > MIN_MASS, moments, np.eye(1, moments.shape[1]) * MIN_MASS)
+    means, covariances = means_and_covariances(moments)
+    diagonal = np.arange(d)
+    even = np.trace(covariances, axis1=1, axis2=2)[:, None, None] / d * np.eye(d)
+    covariances = np.where(spherical[:, None, None], even, covariances)
+    covariances[:, diagonal, diagonal] = np.maximum(covariances[:, diagonal, diagonal], 0.0) + RIDGE
+    covariances[masses <= MIN_MASS] = np.eye(d)
+    return masses, means, covariances
+
+
+def best_background(
+    statistics: Statistics, total: Floats, variances: Floats, share: float | None
+) -> tuple[Background, float]:
+    """The M-step of the background, never narrower than ``variances``; its weights have the sum ``share`` if given.
+
+    ``total`` are the features of all samples, summed. The second result is the mass left for the Gaussians, in
+    the unit of the weights.
+    """
+    wide = statistics.moments[-1] + MIN_WEIGHT * total
+    mean, covariance = means_and_covariances(wide[None])
+    weights = np.maximum(np.append(statistics.moments[-1, 0], statistics.boxes) / total[0], MIN_WEIGHT)
+    if share is not None:
+        weights *= share / weights.sum()
+    return Background(weights, mean[0], np.maximum(np.diagonal(covariance[0]), variances)), 1.0 - weights.sum()
+
+
+def maximize(
+    statistics: Statistics, total: Floats, variances: Floats, spherical: Masks, share: float | None
+) -> Parameters:
+    """The M-step. ``share`` is the given weight of the background, or None where it is learned."""
+    n_gaussians = len(spherical)
+    background, left = None, 1.0
+    if len(statistics.moments) > n_gaussians:
+        background, left = best_background(statistics, total, variances, share)
+    masses, means, covariances = best_gaussians(statistics.moments[:n_gaussians], spherical)
+    return Parameters(masses / masses.sum() * left, means, covariances, background)
+
+
+def n_parameters(parameters: Parameters) -> int:
+    """Free numbers of a mixture as BIC counts them; parts of the background that are hardly used do not count."""
+    n_gaussians, d = parameters.means.shape
+    count = n_gaussians * (d + 1) * (d + 2) // 2
+    if parameters.background is None:
+        return count
+    used = parameters.background.weights > USED_WEIGHT
+    return count + int(used.sum()) + 2 * d * int(used[0])
+
+
+def bayesian_criterion(log_likelihood: float, n_free: float, total: float) -> float:
+    """BIC, ``−2 log L + p log n`` with n the sum of the masses: lower is better."""
+    return -2.0 * log_likelihood + n_free * math.log(max(total, 2.0))
+
+
+def cluster_contrast(features: Floats, boxes: Floats, masses: Floats, parameters: Parameters) -> float:
+    """Mean of ``log (density of clusters / density of background)``, each sample by its probability of a cluster."""
+    coefficients, peaks = joint_coefficients(parameters)
+    n_gaussians, ratios, weights = len(parameters.weights), 0.0, 0.0
+    for block in row_blocks(len(masses), len(peaks) + N_BOXES):
+        joint = log_joint(features[:, block], coefficients, peaks, boxes[:, block], parameters.background)
+        shares, _ = normalize(joint)
+        clusters = np.maximum(shares[:n_gaussians].sum(axis=0), 1e-300)
+        outside = np.maximum(shares[n_gaussians:].sum(axis=0), 1e-300)
+        weight = clusters * masses[block]
+        ratios += float(weight @ (np.log(clusters) - np.log(outside)))
+        weights += float(weight.sum())
+    return ratios / max(weights, MIN_MASS)
+
+
+def log_normal(values: Floats, means: Floats | float, sds: Floats | float) -> Floats:
+    """Logarithm of the normal density of one number."""
+    return -0.5 * ((values - means) / sds) ** 2 - np.log(sds) - 0.5 * math.log(2.0 * math.pi)
+
+
+def separation(means: Floats, sds: Floats, mean: float, sd: float) -> Floats:
+    """Ashman's separation of a normal density from others: difference of means by the root of the mean variance."""
+    return (mean - means) / np.sqrt(0.5 * (sds**2 + sd**2))

@@ -1,0 +1,99 @@
+"""Gaussians inside one cluster: EM from a start, and how many Gaussians the cluster needs."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from afcm._typing import Floats, Integers, Masks
+from afcm.equations import local_mixture as equations
+from afcm.equations.local_mixture import Parameters, Statistics
+
+# EM: most steps, and the least gain of the log likelihood a sample.
+MAX_STEPS, TOL = 50, 1e-5
+# Numbers of Gaussians that a cluster may have.
+SIZES = (1, 2, 4, 8, 12)
+# Samples of a cluster among which the number is chosen, steps of EM for each number, steps of k-means before.
+MAX_CHOICE_SAMPLES, CHOICE_STEPS, KMEANS_STEPS = 600, 15, 10
+
+
+def alternate(
+    features: Floats,
+    boxes: Floats,
+    masses: Floats,
+    statistics: Statistics,
+    spherical: Masks,
+    *,
+    share: float | None = None,
+    steps: int = MAX_STEPS,
+) -> tuple[Parameters, float]:
+    """EM: M-step and E-step in turn until the log likelihood hardly rises; parameters and their log likelihood."""
+    total = features @ masses
+    variances = np.diagonal(equations.means_and_covariances(total[None])[1][0])
+    old = -math.inf
+    for _ in range(steps):
+        parameters = equations.maximize(statistics, total, variances, spherical, share)
+        statistics, log_likelihood = equations.expected_statistics(features, boxes, masses, parameters)
+        if log_likelihood - old < TOL * total[0]:
+            break
+        old = log_likelihood
+    return parameters, log_likelihood
+
+
+def choose_gaussians(points: Floats, features: Floats, masses: Floats) -> Parameters | None:
+    """Gaussians inside one cluster, their number by BIC; None where there are too few samples for one."""
+    random = np.random.RandomState(0)
+    if len(points) > MAX_CHOICE_SAMPLES:
+        rows = np.sort(random.permutation(len(points))[:MAX_CHOICE_SAMPLES])
+        points, features, masses = points[rows], features[:, rows], masses[rows]
+    total, d = float(masses.sum()), points.shape[1]
+    best, least, boxes = None, math.inf, np.zeros((equations.N_BOXES, len(points)))
+    for size in SIZES:
+        if total < size * 2 * (d + 2):
+            break
+        cells = split(points, masses, size, random)
+        start = Statistics((np.eye(size)[cells] * masses[:, None]).T @ features.T, np.zeros(equations.N_BOXES))
+        round_ones = np.zeros(size, dtype=bool)
+        found, log_likelihood = alternate(features, boxes, masses, start, round_ones, steps=CHOICE_STEPS)
+        criterion = equations.bayesian_criterion(log_likelihood, equations.n_parameters(found), total)
+        if criterion < least:
+            best, least = found, criterion
+        elif best is not None and size > 2 * len(best.weights):
+            break
+    return best
+
+
+def split(points: Floats, masses: Floats, n_cells: int, random: np.random.RandomState) -> Integers:
+    """k-means: cells of samples, from centers drawn far from each other (k-means++), after a few steps."""
+    if n_cells == 1:
+        return np.zeros(len(points), dtype=np.intp)
+    centers = draw_centers(points, masses, n_cells, random)
+    cells = nearest(points, centers)
+    weighted = points * masses[:, None]
+    for _ in range(KMEANS_STEPS):
+        chosen = np.eye(n_cells)[cells].T
+        sizes = chosen @ masses
+        centers = np.where(sizes[:, None] > 0, chosen @ weighted / np.maximum(sizes, 1e-300)[:, None], centers)
+        old, cells = cells, nearest(points, centers)
+        if (old == cells).all():
+            break
+    return cells
+
+
+def draw_centers(points: Floats, masses: Floats, n_centers: int, random: np.random.RandomState) -> Floats:
+    """k-means++: each next center is a sample drawn by its mass times its squared distance to the nearest center."""
+    centers = np.empty((n_centers, points.shape[1]))
+    squared = np.ones(len(points))
+    for i in range(n_centers):
+        sums = np.cumsum(masses * squared)
+        at = min(int(np.searchsorted(sums, random.random_sample() * sums[-1])), len(points) - 1)
+        centers[i] = points[at]
+        own = ((points - centers[i]) ** 2).sum(axis=1)
+        squared = own if i == 0 else np.minimum(squared, own)
+    return centers
+
+
+def nearest(points: Floats, centers: Floats) -> Integers:
+    """The nearest center of each sample."""
+    return ((centers**2).sum(axis=1) - 2.0 * points @ centers.T).argmin(axis=1)

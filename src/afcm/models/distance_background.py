@@ -1,0 +1,153 @@
+"""A background told by distances to neighbors alone, where full Gaussians of the points cannot be learned.
+
+Inside a cluster the logarithm of the distance to the k-th neighbor is taken as normal, with the cluster's own mean and
+spread; background has one normal density with a larger mean for all clusters.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from afcm._typing import Floats, Integers, Masks
+from afcm.equations import local_mixture as equations
+
+MAX_STEPS, TOL = 200, 1e-7
+# Logarithms of distances never spread less than this: a per mille of the distance.
+MIN_SD = 1e-3
+# Skewed distances of one population reach a separation of 3 or so.
+MIN_SEPARATION = 4.0
+MAX_SHARE = 0.5
+# The mean, the spread and the weight of the background.
+EXTRA_PARAMETERS = 3
+
+
+class Densities(NamedTuple):
+    """Weight of the background, normal densities of the clusters, and that of the background."""
+
+    share: float
+    means: Floats
+    sds: Floats
+    mean: float
+    sd: float
+
+
+@dataclass(frozen=True)
+class DistanceBackground:
+    """Normal densities of log distances: one for each cluster, and one for the background with weight ``share``.
+
+    ``share`` is 0 where there is no background.
+    """
+
+    share: float
+    means: Floats
+    sds: Floats
+    background_mean: float
+    background_sd: float
+
+    def outlier_scores(self, points: object, labels: Integers, log_distances: Floats) -> Floats:
+        """The probability of each sample to be background, given its cluster; it never falls with the distance.
+
+        ``points`` are not needed and may be None.
+        """
+        labels, values = np.asarray(labels), finite(np.asarray(log_distances, dtype=np.float64))
+        if self.share == 0.0:
+            return np.zeros(len(values))
+        means = self.means[labels]
+        between = np.clip(values, means, np.maximum(self.background_mean, means))
+        densities = Densities(self.share, self.means, self.sds, self.background_mean, self.background_sd)
+        return background_shares(densities, labels, between)[0]
+
+
+@dataclass(frozen=True)
+class Distances:
+    """Log distances of samples with labels and masses."""
+
+    labels: Integers
+    n_clusters: int
+    values: Floats
+    masses: Floats
+
+    def maximize(self, outside: Floats, share: float | None) -> Densities:
+        """The M-step: means and spreads by the probabilities of background; ``share`` is kept if given."""
+        everywhere = np.zeros(len(self.values), dtype=np.intp)
+        (mean,), (sd,) = weighted_normal(everywhere, self.values, self.masses, (np.zeros(1), np.ones(1)))
+        inside, beyond = self.masses * (1.0 - outside), self.masses * outside
+        all_alike = np.full(self.n_clusters, mean), np.full(self.n_clusters, sd)
+        means, sds = weighted_normal(self.labels, self.values, inside, all_alike)
+        (mean,), (sd,) = weighted_normal(everywhere, self.values, beyond, (np.array([mean]), np.array([sd])))
+        learned = float(beyond.sum()) / max(float(self.masses.sum()), equations.MIN_MASS)
+        return Densities(learned if share is None else share, means, sds, float(mean), float(sd))
+
+    def alternate(self, outside: Floats, share: float | None) -> tuple[Densities, float]:
+        """EM with the cluster of each sample given; the densities and their log likelihood."""
+        old, total = -math.inf, float(self.masses.sum())
+        for _ in range(MAX_STEPS):
+            densities = self.maximize(outside, share)
+            outside, likelihoods = background_shares(densities, self.labels, self.values)
+            log_likelihood = float(self.masses @ likelihoods)
+            if log_likelihood - old < TOL * total:
+                break
+            old = log_likelihood
+        return densities, log_likelihood
+
+    def gain(self, plain: Densities, log_likelihood: float) -> float:
+        """How much lower BIC is with a background of this log likelihood."""
+        means, sds = plain.means[self.labels], plain.sds[self.labels]
+        without, total = float(self.masses @ equations.log_normal(self.values, means, sds)), float(self.masses.sum())
+        with_background = equations.bayesian_criterion(log_likelihood, EXTRA_PARAMETERS, total)
+        return equations.bayesian_criterion(without, 0, total) - with_background
+
+    def mean_separation(self, densities: Densities) -> float:
+        """Ashman's separation of the background from the clusters, averaged by the mass inside them."""
+        outside, _ = background_shares(densities, self.labels, self.values)
+        inside = np.bincount(self.labels, self.masses * (1.0 - outside), self.n_clusters) + equations.MIN_MASS
+        found = equations.separation(densities.means, densities.sds, densities.mean, densities.sd)
+        return float(np.average(found, weights=inside))
+
+
+def fit_distance_background(
+    distances: Distances, core: Masks, share: float | Literal["auto"] | None = "auto"
+) -> DistanceBackground:
+    """Learn the densities by EM that starts from each cluster's core; ``share`` as in ``fit_local_mixture``."""
+    plain = distances.maximize(np.zeros(len(core)), 0.0)
+    if share is None:
+        return DistanceBackground(*plain)
+    given = None if share == "auto" else share
+    found, log_likelihood = distances.alternate(np.where(core, 0.0, 1.0), given)
+    accepted = given is not None or (
+        distances.gain(plain, log_likelihood) > 0.0
+        and found.share <= MAX_SHARE
+        and distances.mean_separation(found) >= MIN_SEPARATION
+    )
+    return DistanceBackground(*(found if accepted else plain))
+
+
+def finite(log_distances: Floats) -> Floats:
+    """Distances of 0 count as the least positive one."""
+    known = np.isfinite(log_distances)
+    return np.where(known, log_distances, log_distances[known].min() if known.any() else 0.0)
+
+
+def weighted_normal(
+    groups: Integers, values: Floats, weights: Floats, otherwise: tuple[Floats, Floats]
+) -> tuple[Floats, Floats]:
+    """Mean and standard deviation of each group; ``otherwise`` for a group without weight."""
+    n_groups = len(otherwise[0])
+    sums = np.bincount(groups, weights, n_groups)
+    known, some = sums > equations.MIN_MASS, np.maximum(sums, equations.MIN_MASS)
+    means = np.where(known, np.bincount(groups, weights * values, n_groups) / some, otherwise[0])
+    variances = np.bincount(groups, weights * (values - means[groups]) ** 2, n_groups) / some
+    return means, np.where(known, np.maximum(np.sqrt(variances), MIN_SD), otherwise[1])
+
+
+def background_shares(densities: Densities, labels: Integers, values: Floats) -> tuple[Floats, Floats]:
+    """The E-step: the probability of background, and the log likelihood, of each sample."""
+    share = min(max(densities.share, equations.MIN_WEIGHT), 1.0 - equations.MIN_WEIGHT)
+    outside = math.log(share) + equations.log_normal(values, densities.mean, densities.sd)
+    inside = math.log1p(-share) + equations.log_normal(values, densities.means[labels], densities.sds[labels])
+    likelihoods = np.logaddexp(inside, outside)
+    return np.exp(outside - likelihoods), likelihoods
