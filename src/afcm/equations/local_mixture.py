@@ -220,6 +220,16 @@ def maximize(
     return Parameters(masses / masses.sum() * left, means, covariances, background)
 
 
+def has_background(parameters: Parameters) -> bool:
+    """Whether a part of the background has more than a negligible weight."""
+    return parameters.background is not None and bool((parameters.background.weights > USED_WEIGHT).any())
+
+
+def without_background(parameters: Parameters) -> Parameters:
+    """The Gaussians alone, their weights with the sum 1."""
+    return parameters._replace(weights=parameters.weights / parameters.weights.sum(), background=None)
+
+
 def n_parameters(parameters: Parameters) -> int:
     """Free numbers of a mixture as BIC counts them; parts of the background that are hardly used do not count."""
     n_gaussians, d = parameters.means.shape

@@ -1,14 +1,21 @@
-"""Samples that densities inside clusters are learned from: which rows, and which of them are a cluster's core."""
+"""Samples that densities inside clusters are learned from: which rows, their cores, their unit and their boxes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
 from afcm._typing import Floats, Integers, Masks
 
+# The box of the core is wider than the core by this share of its width on each side.
+MARGIN = 0.2
+# A column whose spread is within rounding of its values is constant.
+ROUNDING = 1e-13
+# Scaled coordinates are at most this, so that their products are finite.
+LARGEST = 1e60
 # The densest share of each cluster, by mass.
 CORE = 0.7
 # Samples that a small cluster keeps when not all samples are used.
@@ -50,3 +57,46 @@ def dense_core(labels: Integers, n_clusters: int, log_distances: Floats, masses:
             at = int(np.searchsorted(sums, CORE * sums[-1] * (1.0 - 1e-12)))
             core[rows] = own <= own[order[min(at, len(rows) - 1)]]
     return core
+
+
+class Frame(NamedTuple):
+    """Columns that are not constant, and the center and scale of the core in them."""
+
+    columns: Integers
+    center: Floats
+    scale: Floats
+
+    @classmethod
+    def around(cls, points: Floats, core: Masks, masses: Floats) -> Frame:
+        """Center and scale by the core, so that far samples do not change them; constant columns are left out."""
+        inner = core & (masses > 0)
+        center = np.average(points[inner], axis=0, weights=masses[inner])
+        scale = np.sqrt(np.average((points[inner] - center) ** 2, axis=0, weights=masses[inner]))
+        largest = np.abs(points).max(axis=0)
+        spread = np.ptp(points, axis=0)
+        scale = np.where(scale > ROUNDING * largest, scale, 0.5 * spread)
+        columns = np.flatnonzero(spread > ROUNDING * largest)
+        return cls(columns, center[columns], scale[columns])
+
+    def apply(self, points: Floats) -> Floats:
+        """Points in the unit of the core."""
+        scaled = (points[:, self.columns] - self.center) / self.scale
+        return np.clip(scaled, -LARGEST, LARGEST, out=scaled)
+
+
+class Boxes(NamedTuple):
+    """The box of all samples by its volume, and the box of the core."""
+
+    log_volumes: Floats
+    low: Floats
+    high: Floats
+
+    @classmethod
+    def around(cls, points: Floats, core: Masks) -> Boxes:
+        """Both boxes; the one of the core is widened, but not beyond the samples."""
+        low, high = points.min(axis=0), points.max(axis=0)
+        core_low, core_high = points[core].min(axis=0), points[core].max(axis=0)
+        margin = MARGIN * np.maximum(core_high - core_low, 2.0)  # a core of spread 1 is at least 2 wide
+        inner_low, inner_high = np.maximum(core_low - margin, low), np.minimum(core_high + margin, high)
+        volumes = np.log(high - low).sum(), np.log(inner_high - inner_low).sum()
+        return cls(np.array(volumes), inner_low, inner_high)

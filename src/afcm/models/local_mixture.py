@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
@@ -23,36 +23,19 @@ from afcm.equations import local_mixture as equations
 from afcm.equations.local_mixture import Background, Parameters, Statistics
 from afcm.models.cluster_gaussians import MAX_STEPS, alternate, choose_gaussians
 from afcm.models.distance_background import DistanceBackground, Distances, finite, fit_distance_background
-from afcm.models.learning_sample import dense_core, draw_rows, rows_by_cluster
+from afcm.models.learning_sample import Boxes, Frame, dense_core, draw_rows, rows_by_cluster
 
 # The joint EM: most entries of log densities in all its steps.
 MAX_WORK = 4e8
-# The box of the core is wider than the core by this share of its width on each side.
-MARGIN = 0.2
-# Uniform and Gaussian data without clusters have a contrast below 1.3, clusters in a background above 1.9.
-MIN_CONTRAST = math.log(5.0)
-MAX_SHARE = 0.5
-# A column whose spread is within rounding of its values is constant.
-ROUNDING = 1e-13
-# Scaled coordinates are at most this, so that their products are finite.
-LARGEST = 1e60
+# The background is at most this share, and the clusters, with their weights, are this much denser on (log) average.
+MAX_SHARE, MIN_CONTRAST = 0.5, math.log(5.0)
+# Without weights: shapes in noise have at least 1.07. A wide Gaussian is also what heavy tails ask for, where the
+# excess grows with the dimension: at most 1.14 in 2 and 1.72 in 5 dimensions, against 1.34 for shapes in 2.
+MIN_EXCESS, MIN_WIDE_EXCESS = 1.0, 0.6
 # Entries of a table of features that a fit, or a block of new samples, may make.
 MAX_FEATURES, BLOCK_FEATURES = 2e7, 1e6
 
 Share = float | Literal["auto"] | None
-
-
-class Frame(NamedTuple):
-    """Columns that are not constant, and the center and scale of the core in them."""
-
-    columns: Integers
-    center: Floats
-    scale: Floats
-
-    def apply(self, points: Floats) -> Floats:
-        """Points in the unit of the core."""
-        scaled = (points[:, self.columns] - self.center) / self.scale
-        return np.clip(scaled, -LARGEST, LARGEST, out=scaled)
 
 
 @dataclass(frozen=True)
@@ -148,7 +131,7 @@ def fit_local_mixture(
     labels, log_distances, masses = labels[rows], log_distances[rows], masses[rows] * factors
     core = dense_core(labels, n_clusters, log_distances, masses)
     if dense is not None:
-        frame = find_frame(learned, core, masses)
+        frame = Frame.around(learned, core, masses)
         if can_learn_gaussians(len(frame.columns), n_clusters, masses):
             sample = Sample.from_points(frame.apply(learned), labels, n_clusters, core, masses)
             return as_local_mixture(*sample.fit(share), frame, sample)
@@ -167,36 +150,6 @@ def can_learn_gaussians(n_columns: int, n_clusters: int, masses: Floats) -> bool
     n_free = (n_columns + 1) * (n_columns + 2)
     fits = len(masses) * n_free / 2 <= 2 * MAX_FEATURES
     return n_columns > 0 and fits and float(masses.sum()) >= n_clusters * n_free
-
-
-def find_frame(points: Floats, core: Masks, masses: Floats) -> Frame:
-    """Center and scale by the core, so that far samples do not change them; constant columns are left out."""
-    inner = core & (masses > 0)
-    center = np.average(points[inner], axis=0, weights=masses[inner])
-    scale = np.sqrt(np.average((points[inner] - center) ** 2, axis=0, weights=masses[inner]))
-    largest = np.abs(points).max(axis=0)
-    spread = np.ptp(points, axis=0)
-    scale = np.where(scale > ROUNDING * largest, scale, 0.5 * spread)
-    columns = np.flatnonzero(spread > ROUNDING * largest)
-    return Frame(columns, center[columns], scale[columns])
-
-
-class Boxes(NamedTuple):
-    """The box of all samples by its volume, and the box of the core."""
-
-    log_volumes: Floats
-    low: Floats
-    high: Floats
-
-    @classmethod
-    def around(cls, points: Floats, core: Masks) -> Boxes:
-        """Both boxes; the one of the core is widened, but not beyond the samples."""
-        low, high = points.min(axis=0), points.max(axis=0)
-        core_low, core_high = points[core].min(axis=0), points[core].max(axis=0)
-        margin = MARGIN * np.maximum(core_high - core_low, 2.0)  # a core of spread 1 is at least 2 wide
-        inner_low, inner_high = np.maximum(core_low - margin, low), np.minimum(core_high + margin, high)
-        volumes = np.log(high - low).sum(), np.log(inner_high - inner_low).sum()
-        return cls(np.array(volumes), inner_low, inner_high)
 
 
 @dataclass(frozen=True)
@@ -225,23 +178,28 @@ class Sample:
 
     def fit(self, share: Share) -> tuple[Parameters, Integers]:
         """The accepted parameters, and the cluster of each Gaussian."""
-        total = float(self.masses.sum())
-        if share is None or share == "auto":
-            start, owners, spherical = self.start(np.ones(len(self.masses), dtype=bool))
-            plain, log_likelihood = self.maximize_likelihood(start, spherical, None)
-            criterion = equations.bayesian_criterion(log_likelihood, equations.n_parameters(plain), total)
-            if share is None or self.core.all():
-                return plain, owners
-        given = None if share == "auto" else share
-        start, core_owners, spherical = self.start(self.core)
-        start = self.with_background(start)
-        with_background, log_likelihood = self.maximize_likelihood(start, spherical, given)
-        if given is not None:
-            return with_background, core_owners
-        new_criterion = equations.bayesian_criterion(log_likelihood, equations.n_parameters(with_background), total)
-        if new_criterion < criterion and self.stands_out(with_background):
-            return with_background, core_owners
+        if share is None:
+            return self.fit_plain()[1:]
+        if share != "auto":
+            return self.fit_with_background(share)[1:]
+        criterion, plain, owners = self.fit_plain()
+        new_criterion, found, new_owners = self.fit_with_background(None)
+        if new_criterion < criterion:
+            if not equations.has_background(found):  # the start from the core found better Gaussians
+                return equations.without_background(found), new_owners
+            if self.stands_out(found):
+                return found, new_owners
         return plain, owners
+
+    def fit_plain(self) -> tuple[float, Parameters, Integers]:
+        """BIC, parameters and owners of Gaussians that hold all samples."""
+        start, owners, spherical = self.start(np.ones(len(self.masses), dtype=bool))
+        return *self.maximize_likelihood(start, spherical, None), owners
+
+    def fit_with_background(self, share: float | None) -> tuple[float, Parameters, Integers]:
+        """BIC, parameters and owners of Gaussians that start from the core, with a background."""
+        start, owners, spherical = self.start(self.core)
+        return *self.maximize_likelihood(self.with_background(start), spherical, share), owners
 
     def start(self, kept: Masks) -> tuple[Statistics, Integers, Masks]:
         """Sums of each cluster's own Gaussians, learned from the kept samples; owners; which are spherical."""
@@ -271,18 +229,26 @@ class Sample:
         moments = np.vstack([start.moments, self.features @ outside])
         return Statistics(moments, np.full(equations.N_BOXES, outside.sum()))
 
-    def maximize_likelihood(self, start: Statistics, spherical: Masks, share: float | None) -> tuple[Parameters, float]:
-        """EM from the sums of a start; few steps where each is expensive."""
+    def maximize_likelihood(self, start: Statistics, spherical: Masks, share: float | None) -> tuple[float, Parameters]:
+        """EM from the sums of a start, in few steps where each is expensive: BIC and parameters."""
         steps = int(min(MAX_STEPS, max(3, MAX_WORK / (len(self.masses) * (len(spherical) + 3)))))
-        return alternate(self.features, self.box_densities, self.masses, start, spherical, share=share, steps=steps)
+        found, log_likelihood = alternate(
+            self.features, self.box_densities, self.masses, start, spherical, share=share, steps=steps
+        )
+        total = float(self.masses.sum())
+        return equations.bayesian_criterion(log_likelihood, equations.n_parameters(found), total), found
 
     def stands_out(self, parameters: Parameters) -> bool:
         """Whether the background is the lesser part, and the clusters are clearly denser."""
         background = parameters.background
-        if background is None or background.weights.sum() > MAX_SHARE:
+        share = 0.0 if background is None else float(background.weights.sum())
+        if background is None or share > MAX_SHARE:
             return False
         contrast = equations.cluster_contrast(self.features, self.box_densities, self.masses, parameters)
-        return contrast >= MIN_CONTRAST
+        excess = contrast - math.log((1.0 - share) / share)
+        mostly_wide = background.weights[0] > 0.5 * share
+        least = MIN_EXCESS * max(1.0, MIN_WIDE_EXCESS * self.dimension) if mostly_wide else MIN_EXCESS
+        return contrast >= MIN_CONTRAST and excess >= least
 
 
 def as_local_mixture(parameters: Parameters, owners: Integers, frame: Frame, sample: Sample) -> LocalMixture:
