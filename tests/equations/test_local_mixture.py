@@ -25,10 +25,7 @@ def random_parameters(rng, n_gaussians, d, background=True):
 
 def slow_joint(points, parameters, boxes):
     """Weighted densities, one part and one sample at a time."""
-    parts = [
-        [w * multivariate_normal(m, s).pdf(x) for x in points]
-        for w, m, s in zip(*parameters[:3], strict=True)
-    ]
+    parts = [[w * multivariate_normal(m, s).pdf(x) for x in points] for w, m, s in zip(*parameters[:3], strict=True)]
     if parameters.background is not None:
         weights, mean, variances = parameters.background
         parts.append([weights[0] * norm(mean, np.sqrt(variances)).pdf(x).prod() for x in points])

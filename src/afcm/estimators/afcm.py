@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, Self
 
+import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -17,7 +19,7 @@ from afcm.checkpoints import check_checkpoint_early, open_journal
 from afcm.estimators import validation
 from afcm.estimators.base import SoftClusterer, hard_labels
 from afcm.estimators.inputs import forget, validate_samples, validate_weights
-from afcm.estimators.parameters import ITERATIVE, Rules, choice, choice_or_array, integer, real
+from afcm.estimators.parameters import ITERATIVE, Rules, choice, choice_or_array, integer, real, share_or_none
 from afcm.exceptions import NoClustersWarning, NotConvergedWarning
 from afcm.fitting import starts
 from afcm.fitting.loop import Result, best_run, either_still
@@ -28,8 +30,10 @@ from afcm.graph.duplicates import DistinctRows, merge_duplicates
 from afcm.graph.kernels import KERNELS
 from afcm.graph.prepared import GraphSetting, PreparedGraph
 from afcm.models.anchored import AnchoredProblem
+from afcm.models.background import find_clear_background
 from afcm.models.fitted_graph import FittedGraph
 from afcm.models.graph_problem import GraphProblem, keep_fit, make_problem
+from afcm.models.local_mixture import Share
 from afcm.models.plain import PlainProblem
 from afcm.neighbors import SEARCHES
 
@@ -80,6 +84,11 @@ class AFCM(SoftClusterer):
         ``exp(−density_strength · r)``, r the logarithm of how many times farther its neighbors are
         (`afcm.graph.density`). A haze of stray samples is then no bridge between clusters. ``"auto"``: 8 with the
         sharpened kernel, 0 with the others, which are as their names say. 0: density does not count, as in the paper.
+    noise : "auto", None or float, default="auto"
+        ``"auto"`` looks for background, samples that belong to no cluster, and tells it by ``outlier_scores_`` and
+        ``noise_share_``; where a test finds none both are 0. A number between 0 and 1 is the share of background. None:
+        nobody looks, as in the paper. Every sample gets a label and memberships in any case. Clear background is not
+        counted (``n_clusters="auto"``), and anchors are not learned from it.
     graph_weight : float or "auto", default="auto"
         λ. Its unit is samples: well below n/2 the graph hardly counts. ``"auto"`` is 3 n: few sweeps, and memberships
         that are mostly hard (`calibrated_memberships` tells doubt). From about 1000 n on they are softer, at the price
@@ -140,6 +149,11 @@ class AFCM(SoftClusterer):
     n_iter_, converged_
     crispness_ : float
         0 when every membership is 1/c, 1 when every one is 0 or 1.
+    noise_share_ : float
+        Estimated share of background among the samples.
+    outlier_scores_ : array (n_samples,)
+        Estimated probability of each sample to be background rather than of any cluster. Both are there unless
+        ``noise=None`` or X holds similarities.
     membership_state_ : {"soft", "hard", "merged"}
         ``"hard"``: all are 0 or 1, with a warning if many edges of the graph run between the clusters, so that some
         samples must be in doubt; ``"merged"``: all are 1/c, with a warning.
@@ -176,6 +190,7 @@ class AFCM(SoftClusterer):
         "kernel": choice("sharpened", table=KERNELS),
         "bandwidth": real(positive=True),
         "density_strength": real(or_word="auto"),
+        "noise": share_or_none,
         "graph_weight": real(positive=True, or_word="auto"),
         "affinity": choice("nearest_neighbors", "precomputed"),
         "graph": choice("neighbors", "anchors"),
@@ -195,6 +210,7 @@ class AFCM(SoftClusterer):
         kernel: str = "sharpened",
         bandwidth: float = 2.0,
         density_strength: float | str = "auto",
+        noise: Share = "auto",
         graph_weight: float | str = "auto",
         affinity: str = "nearest_neighbors",
         graph: str = "neighbors",
@@ -215,6 +231,7 @@ class AFCM(SoftClusterer):
         self.kernel = kernel
         self.bandwidth = bandwidth
         self.density_strength = density_strength
+        self.noise = noise
         self.graph_weight = graph_weight
         self.affinity = affinity
         self.graph = graph
@@ -238,7 +255,7 @@ class AFCM(SoftClusterer):
         1e-1, 1e1, …, 1e6 with the ground truth: an oracle.
         """
         setting: dict[str, Any] = {"neighbor_search": "exact", "kernel": "gaussian", "bandwidth": 2.0}
-        setting |= {"init": "random", "max_iter": 80, "tol": 1e-6, "merge_duplicates": False}
+        setting |= {"init": "random", "max_iter": 80, "tol": 1e-6, "merge_duplicates": False, "noise": None}
         return cls(n_clusters, n_neighbors=n_neighbors, graph_weight=graph_weight, **(setting | changes))
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -316,6 +333,13 @@ class AFCM(SoftClusterer):
         """
         return arrays.to_device_of(self._fitted_graph().memberships(self._validate_queries(X)), X)
 
+    def outlier_scores(self, X: Any) -> Any:
+        """Probability of new samples to be background rather than of any cluster (n,), from 0 to 1.
+
+        The background is the one that the fit found: 0 for all samples if it found none.
+        """
+        return arrays.to_device_of(self._fitted_graph().outlier_scores(self._validate_queries(X)), X)
+
     def calibrated_memberships(self, X: Any = None) -> Any:
         """Memberships softened by how mixed a sample's neighborhood is, n×c; rows sum to 1.
 
@@ -350,7 +374,8 @@ class AFCM(SoftClusterer):
 
     def _prepare(self, X: Any, sample_weight: Any) -> PreparedGraph:
         given, X = X, self._validate_training(X)
-        nodes = self._find_nodes(X, validate_weights(X, sample_weight))
+        weights = validate_weights(X, sample_weight)
+        nodes = self._find_nodes(X, self._set_aside(X, weights) if self.graph == "anchors" else weights)
         n_clusters, n_neighbors, n_anchors = (
             None if isinstance(value, str) else int(value)
             for value in (self.n_clusters, self.n_neighbors, self.n_anchors)
@@ -362,12 +387,13 @@ class AFCM(SoftClusterer):
             density = self.density_strength
             if isinstance(density, str):
                 density = STRENGTH if self.kernel == "sharpened" else 0.0
-            how = (self.kernel, float(self.bandwidth), self.neighbor_search, float(density))
+            find_stray = None if self.noise is None else partial(find_clear_background, share=self.noise)
+            how = (self.kernel, float(self.bandwidth), self.neighbor_search, float(density), find_stray)
             setting = GraphSetting(n_clusters, n_neighbors, *how)
             build = setting.from_similarities if self.affinity == "precomputed" else setting.from_points
         names = getattr(self, "feature_names_in_", None)
         to_host = arrays.is_tensor(X) and not arrays.is_tensor(given)
-        return replace(build(X, nodes), feature_names=names, to_host=to_host)
+        return replace(build(X, nodes), sample_weight=weights, feature_names=names, to_host=to_host)
 
     def _validate_training(self, X: Any) -> Any:
         if self.affinity == "precomputed" and (arrays.is_tensor(X) or self.device is not None):
@@ -402,6 +428,14 @@ class AFCM(SoftClusterer):
                 "graph='anchors' works on NumPy arrays; give X as one (X.cpu().numpy(), say) with device=None, or use "
                 "graph='neighbors'"
             )
+
+    def _set_aside(self, X: Any, weights: Any) -> Any:
+        """The weights of the samples, 0 for clear background."""
+        stray = None if self.noise is None else find_clear_background(X, weights, self.noise)
+        if stray is None:
+            return weights
+        kept = (~stray).astype(np.float64)
+        return kept if weights is None else weights * kept
 
     def _find_nodes(self, X: Any, weights: Any) -> DistinctRows:
         least = 2 if self.n_clusters == "auto" else self.n_clusters
@@ -489,11 +523,14 @@ class AFCM(SoftClusterer):
 
     def _store(self, prepared: PreparedGraph, problem: Any, best: Result[Any]) -> None:
         state = best.state
-        fitted = keep_fit(prepared, problem, state)
+        fitted = keep_fit(prepared, problem, state, self.noise)
         home = None if prepared.to_host else state.centers
         self.embedding_, memberships = arrays.to_device_of(fitted.expand(prepared.samples), home)
         self._fitted = fitted.to_host() if prepared.to_host else fitted
-        forget(self, "anchors_", "n_anchors_")
+        forget(self, "anchors_", "n_anchors_", "outlier_scores_", "noise_share_")
+        if fitted.densities is not None:
+            self.outlier_scores_ = arrays.to_device_of(fitted.outlier_scores(prepared.samples), home)
+            self.noise_share_ = fitted.densities.share
         if isinstance(prepared, PreparedAnchors):
             self.anchors_ = prepared.similarity.anchors
             self.n_anchors_ = self.anchors_.shape[0]

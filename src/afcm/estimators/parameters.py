@@ -45,6 +45,14 @@ def choice(*words: str, table: Collection[str] = ()) -> Rule:
     return lambda name, value: check_choice(name, value, (*words, *table))
 
 
+def share_or_none(name: str, value: Any) -> None:
+    """``"auto"``, None, or a share between 0 and 1."""
+    if value is None or _is_word(value, "auto"):
+        return
+    if isinstance(value, str) or not 0 < check_real(name, value) < 1:
+        raise ValueError(f"{name}={value!r} must be 'auto', None, or a share above 0 and below 1")
+
+
 def choice_or_array(*words: str) -> Rule:
     """One of a few words, or an array, which is checked when the samples are there."""
     return lambda name, value: check_choice(name, value, words) if isinstance(value, str) else None

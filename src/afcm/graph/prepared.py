@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+import numpy as np
 
 from afcm import arrays
 from afcm._util import progress
@@ -64,6 +66,8 @@ class PreparedGraph:
         By how much the similarities of each node were multiplied to balance them; None: by 1.
     recall : float
         The share of the true neighbors in the graph (1 unless the search was approximate, then estimated).
+    sample_weight : array or None
+        Weights of the samples as they were given.
     feature_names : array or None
         Names of the columns of X.
     to_host : bool
@@ -81,6 +85,7 @@ class PreparedGraph:
     recall: float = 1.0
     density: Any = None
     scale: Any = None
+    sample_weight: Any = None
     feature_names: Any = None
     to_host: bool = False
     dense: LearningSolver = field(default_factory=LearningSolver, repr=False)
@@ -145,6 +150,7 @@ class GraphSetting:
     bandwidth: float
     search: str = "exact"
     density: float = 0.0  # how strongly sparse nodes lose mass; 0: not at all
+    find_stray: Any = None  # (points, masses) → which are clear background and not counted, or None
 
     def from_points(self, X: Any, nodes: DistinctRows) -> PreparedGraph:
         """The graph of the nearest neighbors among different samples."""
@@ -153,7 +159,8 @@ class GraphSetting:
         if n_clusters is None:
             found, n_found = search_for_counting(points, self.search)
             weights = arrays.to_host(agreement_weights(found, n_found))
-            parts = counting.split_at_valleys(weights, arrays.to_host(nodes.masses), least_piece(n_found))
+            stray = None if self.find_stray is None else self.find_stray(points, nodes.masses)
+            parts = count_parts(weights, arrays.to_host(nodes.masses), least_piece(n_found), stray)
             n_clusters = max(parts.count, 1)
         k = min(self.n_neighbors or default_n_neighbors(points.shape[0], n_clusters), points.shape[0] - 1)
         if found is None or n_found < k:
@@ -194,6 +201,17 @@ def multiply(masses: Any, density: Any) -> Any:
 def search_for_counting(points: Any, search: str = "exact") -> tuple[Neighbors, int]:
     """Neighbors for the graph in which clusters are counted, and their number."""
     return search_neighbors(points, COUNTING * default_n_neighbors(points.shape[0], COUNTING_CLUSTERS), search)
+
+
+def count_parts(weights: Any, masses: Any, least: int, stray: Any = None) -> counting.Parts:
+    """The pieces of a graph; ``stray`` nodes, a mask, belong to none."""
+    if stray is None or not stray.any():
+        return counting.split_at_valleys(weights, masses, least)
+    kept = np.flatnonzero(~stray)
+    parts = counting.split_at_valleys(weights[kept][:, kept], None if masses is None else masses[kept], least)
+    labels = np.full(stray.size, -1)
+    labels[kept] = parts.labels
+    return replace(parts, labels=labels)
 
 
 def least_piece(n_neighbors: int) -> int:

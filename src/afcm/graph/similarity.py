@@ -12,6 +12,7 @@ from array_api_compat import array_namespace
 
 from afcm._typing import Floats, Integers
 from afcm.graph.affinity import fill_empty_rows, neighbor_matrix, neighbor_weights, symmetrize_by_agreement
+from afcm.graph.density import log_distances
 from afcm.graph.kernels import KERNELS, neighbor_lists
 from afcm.neighbors import Neighbors, find_neighbors
 
@@ -59,6 +60,12 @@ class NeighborSimilarity:
     @classmethod
     def from_neighbors(cls, points: Any, found: Neighbors, k: int, kernel: str, bandwidth: float = 1.0) -> Self:
         return cls(points, array_namespace(found.squared).sqrt(found.squared[:, k - 1]), k, kernel, bandwidth)
+
+    def log_distances(self, queries: Any) -> Floats:
+        """Logarithm of the distance to the k-th nearest node; a sample identical to a node does not count that one."""
+        found = find_neighbors(self.points, min(self.k + 1, self.points.shape[0]), queries)
+        xp, at = array_namespace(found.squared), min(self.k, found.squared.shape[1]) - 1
+        return log_distances(xp.where(found.squared[:, 0] == 0, found.squared[:, -1], found.squared[:, at]))
 
     def place(self, queries: Any) -> PlacedSamples:
         """Place new samples; one too far from everything is similar to its nearest node alone."""

@@ -32,8 +32,10 @@ from afcm.graph.similarity import GivenSimilarity, NeighborSimilarity
 from afcm.modelfiles import specs
 from afcm.modelfiles.specs import Sizes, Spec, floats, integers, number, optional, positive, real, whole
 from afcm.models.anchored import AnchorExtension
+from afcm.models.distance_background import DistanceBackground
 from afcm.models.extension import Extension
 from afcm.models.fitted_graph import FittedGraph
+from afcm.models.local_mixture import LocalMixture
 from afcm.storage.errors import FormatError
 from afcm.storage.kinds import Kind, Table, check_known
 
@@ -175,7 +177,11 @@ ROW = floats("d", finite=False)  # scalers keep NaN where a column had nothing b
 SCALER = {**FEATURES, "n_samples_seen_": specs.either(number, integers("d"), ROW)}
 
 ESTIMATORS: dict[str, Estimator] = {
-    "AFCM": Estimator(AFCM, GRAPH_MODEL, optional={**GRAPH_ANCHORS, "neighbor_recall_": number}),
+    "AFCM": Estimator(
+        AFCM,
+        GRAPH_MODEL,
+        optional={**GRAPH_ANCHORS, "neighbor_recall_": number, "noise_share_": number, "outlier_scores_": floats("n")},
+    ),
     "PlainAFCM": Estimator(PlainAFCM, {**CENTER_MODEL, **PRECISION}, optional=STREAMED),
     "FCM": Estimator(FCM, {**CENTER_MODEL, "_exponent": positive}, optional=STREAMED),
     "EntropyFCM": Estimator(EntropyFCM, {**CENTER_MODEL, **PRECISION}, optional=STREAMED),
@@ -234,6 +240,37 @@ PARTS: dict[str, Kind] = {
             "walk_graph": part(Graph),
             "node_of_sample": specs.either(specs.everything("n", "v"), integers("n", least=-1, below="v")),
             "dtype": specs.word("float32", "float64"),
+            "densities": optional(part(LocalMixture, DistanceBackground)),
+        },
+    ),
+    "LocalMixture": Kind(
+        LocalMixture,
+        {
+            "share": number,
+            "n_clusters": specs.size("c"),
+            "columns": integers("p", below="d"),
+            "center": floats("p"),
+            "scale": floats("p", least=0),
+            "owners": integers("g", below="c"),
+            "weights": floats("g", least=0),
+            "means": floats("g", "p"),
+            "covariances": floats("g", "p", "p"),
+            "background_weights": floats("parts", least=0),
+            "wide_mean": floats("p"),
+            "wide_variances": floats("p", least=0),
+            "log_volumes": floats("boxes"),
+            "low": floats("p"),
+            "high": floats("p"),
+        },
+    ),
+    "DistanceBackground": Kind(
+        DistanceBackground,
+        {
+            "share": number,
+            "means": floats("c"),
+            "sds": floats("c", least=0),
+            "background_mean": number,
+            "background_sd": number,
         },
     ),
     "Extension": Kind(Extension, {**EMBEDDED, **NODES, "inverse_spectrum": floats("q", "q")}),

@@ -10,6 +10,7 @@ import numpy as np
 
 from afcm import arrays
 from afcm.graph.diffusion import diffuse
+from afcm.models.local_mixture import LocalMixture
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,8 @@ class FittedGraph:
         The node of each fitted sample (−1: weight 0, not in the graph); ``slice(None)`` where each is its own.
     dtype : str
         Of all results: float32 data give float32 memberships.
+    densities : LocalMixture, DistanceBackground or None
+        Tells how probable it is that a sample is background; None where nobody asked or X tells no density.
     """
 
     similarity: Any
@@ -35,19 +38,29 @@ class FittedGraph:
     walk_graph: Any
     node_of_sample: Any
     dtype: str
+    densities: Any = None
 
     def embed(self, X: Any) -> Any:
         """Rows of the embedding, for samples on any device or in chunks."""
-        return self._by_rows(X, _embed)
+        return self._by_rows(X, _embed, self.extension.n_clusters)
 
     def memberships(self, X: Any) -> Any:
         """Memberships, for samples on any device or in chunks."""
-        return self._by_rows(X, _memberships)
+        return self._by_rows(X, _memberships, self.extension.n_clusters)
 
-    def _by_rows(self, X: Any, function: Any) -> Any:
+    def outlier_scores(self, X: Any) -> Any:
+        """Probabilities to be background, for samples on any device or in chunks."""
+        if self.densities is None:
+            raise ValueError(
+                "this fit tells no outlier scores: it was made with noise=None, or from similarities, which have no "
+                "density; fit samples with noise='auto'"
+            )
+        return self._by_rows(X, _outlier_scores)
+
+    def _by_rows(self, X: Any, function: Any, *widths: int) -> Any:
         if arrays.is_chunked(X):
             small = replace(self, walk_graph=None, node_of_sample=None)  # workers place new samples, no more
-            return arrays.map_rows(partial(function, fitted=small), X, self.extension.n_clusters)
+            return arrays.map_rows(partial(function, fitted=small), X, *widths)
         similarity, extension = arrays.to_device_of((self.similarity, self.extension), X)
         return function(X, replace(self, similarity=similarity, extension=extension))
 
@@ -94,6 +107,16 @@ def _embed(points: Any, fitted: FittedGraph) -> Any:
 def _memberships(points: Any, fitted: FittedGraph) -> Any:
     embedding = fitted.extension.embed(fitted.similarity.place(points))
     return _as_dtype(fitted.extension.memberships_of(embedding), fitted.dtype)
+
+
+def _outlier_scores(points: Any, fitted: FittedGraph) -> Any:
+    on_host = arrays.to_host(points)
+    if isinstance(fitted.densities, LocalMixture):
+        scores = fitted.densities.outlier_scores(on_host)
+    else:
+        labels = arrays.to_host(_memberships(points, fitted)).argmax(axis=1)
+        scores = fitted.densities.outlier_scores(None, labels, arrays.to_host(fitted.similarity.log_distances(points)))
+    return _as_dtype(arrays.from_host(scores, points), fitted.dtype)
 
 
 def _as_dtype(array: Any, dtype: str) -> Any:

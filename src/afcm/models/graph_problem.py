@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from afcm.arrays import is_chunked
+import numpy as np
+
+from afcm.arrays import is_chunked, take_rows, to_host
+from afcm.arrays.sampling import draw_rows
 from afcm.graph.anchors.prepared import PreparedAnchors
+from afcm.graph.density import log_distances
 from afcm.graph.eigenvectors import search_block
 from afcm.graph.prepared import PreparedGraph
 from afcm.models.anchored import AnchoredProblem, extend_anchors
 from afcm.models.anchored_chunks import ChunkedProblem, ReplayExtension
+from afcm.models.distance_background import DistanceBackground
 from afcm.models.embedded import EmbeddedProblem
 from afcm.models.extension import extend
 from afcm.models.fitted_graph import FittedGraph
+from afcm.models.local_mixture import LocalMixture, Share, fit_local_mixture
+
+# Densities are learned from at most so many nodes, and so many for each cluster.
+MOST_NODES, NODES_PER_CLUSTER = 20_000, 400
 
 GraphProblem = EmbeddedProblem | AnchoredProblem
 
@@ -32,8 +42,8 @@ def make_problem(prepared: PreparedGraph, graph_weight: float, n_search: int | N
     return EmbeddedProblem(graph.operator, graph.masses, graph_weight, search, prepared.dense)
 
 
-def keep_fit(prepared: PreparedGraph, problem: GraphProblem, state: Any) -> FittedGraph:
-    """Everything that is kept of a finished run, to embed and place samples."""
+def keep_fit(prepared: PreparedGraph, problem: GraphProblem, state: Any, share: Share = None) -> FittedGraph:
+    """Everything that is kept of a finished run, to embed and place samples, and to tell background (``share``)."""
     if isinstance(problem, ChunkedProblem):
         extension: Any = ReplayExtension(state.memberships)
     elif isinstance(problem, AnchoredProblem):
@@ -41,4 +51,34 @@ def keep_fit(prepared: PreparedGraph, problem: GraphProblem, state: Any) -> Fitt
     else:
         extension = extend(problem, state, prepared.graph.degrees, prepared.scale)
     dtype = str(prepared.samples.dtype).removeprefix("torch.")
-    return FittedGraph(prepared.similarity, extension, prepared.base, prepared.nodes.inverse, dtype)
+    fitted = FittedGraph(prepared.similarity, extension, prepared.base, prepared.nodes.inverse, dtype)
+    if share is None or prepared.points is None:  # given similarities tell no density
+        return fitted
+    return replace(fitted, densities=learn_densities(prepared, fitted, share))
+
+
+def learn_densities(prepared: PreparedGraph, fitted: FittedGraph, share: Share) -> LocalMixture | DistanceBackground:
+    """Densities of the clusters and the background, from some thousand nodes.
+
+    Anchors were learned without clear background, so there the samples themselves are drawn from.
+    """
+    n_clusters, of_samples = fitted.extension.n_clusters, isinstance(prepared, PreparedAnchors)
+    points, counts = prepared.points, prepared.nodes.masses
+    if of_samples:
+        points, counts = prepared.samples, prepared.sample_weight
+    rows = draw_nodes(points.shape[0], n_clusters)
+    points = to_host(take_rows(points, rows))
+    masses = None if counts is None else to_host(take_rows(counts, rows))
+    if of_samples:
+        memberships, logs = fitted.memberships(points), prepared.similarity.log_distances(points)
+    else:
+        memberships = take_rows(fitted.extension.memberships, rows)
+        logs = log_distances(take_rows(prepared.similarity.scales, rows) ** 2)
+    labels = to_host(memberships).argmax(axis=1)
+    return fit_local_mixture(points, labels, n_clusters, to_host(logs), masses, share=share)
+
+
+def draw_nodes(n_nodes: int, n_clusters: int) -> Any:
+    """Numbers of the nodes that densities are learned from: all, or a random sample of many."""
+    most = max(MOST_NODES, NODES_PER_CLUSTER * n_clusters)
+    return np.arange(n_nodes) if n_nodes <= most else draw_rows(n_nodes, most, np.random.RandomState(0))

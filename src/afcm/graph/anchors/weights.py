@@ -11,6 +11,7 @@ import numpy as np
 from afcm._typing import Floats, Integers
 from afcm._util import optional, progress, threads
 from afcm.graph.affinity import neighbor_matrix
+from afcm.graph.density import log_distances
 from afcm.graph.duplicates import row_keys
 from afcm.graph.kernels import KERNELS, neighbor_lists
 from afcm.graph.similarity import PlacedSamples
@@ -111,6 +112,10 @@ class AnchorSimilarity:
     @cached_property
     def _frame(self) -> exact.Frame:
         return exact.make_frame(self.anchors, np.arange(self.anchors.shape[0]), self.anchors.mean(axis=0))
+
+    def log_distances(self, points: Floats) -> Floats:
+        """Logarithm of the distance to the k-th nearest anchor."""
+        return log_distances(find_neighbors(self.anchors, self.k, points).squared[:, -1])
 
     def place(self, points: Floats) -> PlacedSamples:
         return PlacedSamples(self.weigh(points), self.find_twins(points))
