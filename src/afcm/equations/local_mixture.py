@@ -29,6 +29,8 @@ USED_WEIGHT = 1e-3
 # Entries of the table of log densities that a block of samples makes: as many as stay in the cache.
 BLOCK_ENTRIES = 1 << 17
 N_BOXES = 2
+# Samples further than this from the center of the core, in its unit, must not widen the wide Gaussian.
+FAR = 8.0
 
 
 class Background(NamedTuple):
@@ -176,6 +178,13 @@ def means_and_covariances(moments: Floats) -> tuple[Floats, Floats]:
     covariances[:, rows, columns] = means_of_features[:, d + 1 :] - means[:, rows] * means[:, columns]
     covariances[:, columns, rows] = covariances[:, rows, columns]
     return means, covariances
+
+
+def robust_variances(features: Floats, masses: Floats) -> Floats:
+    """Variances of the columns (d) of scaled samples, far ones moved to where they count little."""
+    points = np.clip(features[1 : dimension_of(features) + 1], -FAR, FAR)
+    means = points @ masses / masses.sum()
+    return (points**2) @ masses / masses.sum() - means**2
 
 
 def best_gaussians(moments: Floats, spherical: Masks) -> tuple[Floats, Floats, Floats]:

@@ -29,9 +29,7 @@ def alternate(
     steps: int = MAX_STEPS,
 ) -> tuple[Parameters, float]:
     """EM: M-step and E-step in turn until the log likelihood hardly rises; parameters and their log likelihood."""
-    total = features @ masses
-    variances = np.diagonal(equations.means_and_covariances(total[None])[1][0])
-    old = -math.inf
+    total, variances, old = features @ masses, equations.robust_variances(features, masses), -math.inf
     for _ in range(steps):
         parameters = equations.maximize(statistics, total, variances, spherical, share)
         statistics, log_likelihood = equations.expected_statistics(features, boxes, masses, parameters)
@@ -53,8 +51,9 @@ def choose_gaussians(points: Floats, features: Floats, masses: Floats) -> Parame
         if total < size * 2 * (d + 2):
             break
         cells = split(points, masses, size, random)
-        start = Statistics((np.eye(size)[cells] * masses[:, None]).T @ features.T, np.zeros(equations.N_BOXES))
-        round_ones = np.zeros(size, dtype=bool)
+        moments = (np.eye(size)[cells] * masses[:, None]).T @ features.T
+        start = Statistics(moments[moments[:, 0] > 0.0], np.zeros(equations.N_BOXES))
+        round_ones = np.zeros(len(start.moments), dtype=bool)
         found, log_likelihood = alternate(features, boxes, masses, start, round_ones, steps=CHOICE_STEPS)
         criterion = equations.bayesian_criterion(log_likelihood, equations.n_parameters(found), total)
         if criterion < least:
@@ -78,7 +77,13 @@ def split(points: Floats, masses: Floats, n_cells: int, random: np.random.Random
         old, cells = cells, nearest(points, centers)
         if (old == cells).all():
             break
-    return cells
+    return dissolve_small_cells(points, masses, centers, cells)
+
+
+def dissolve_small_cells(points: Floats, masses: Floats, centers: Floats, cells: Integers) -> Integers:
+    """Samples of cells too small for a covariance go to the nearest other cell: a Gaussian of one sample is a spike."""
+    large = np.bincount(cells, masses, len(centers)) >= points.shape[1] + 2
+    return cells if large.all() or not large.any() else np.flatnonzero(large)[nearest(points, centers[large])]
 
 
 def draw_centers(points: Floats, masses: Floats, n_centers: int, random: np.random.RandomState) -> Floats:
