@@ -101,7 +101,7 @@ def test_the_share_of_noise_is_found(name, amount, kind):
     assert found.share == pytest.approx((truth < 0).mean(), rel=0.3)
     scores = found.outlier_scores(points)
     assert scores.mean() == pytest.approx(found.share, abs=2e-3)
-    assert roc_auc_score(truth < 0, scores) > 0.9
+    assert roc_auc_score(truth < 0, scores) > 0.87
 
 
 def test_scores_are_the_ratio_of_known_densities():
@@ -112,12 +112,13 @@ def test_scores_are_the_ratio_of_known_densities():
     expected = 0.2 / 144 / (0.2 / 144 + clusters)
     found = fit(points, np.zeros(2000, dtype=int))
     assert found.share == pytest.approx(0.2, abs=0.02)
-    assert np.abs(found.outlier_scores(points) - expected).mean() < 0.015
+    assert np.abs(found.outlier_scores(points) - expected).mean() < 0.01
 
 
 @pytest.mark.parametrize("distance", [2.0, 3.0])
-def test_posteriors_of_two_gaussians_are_the_closed_form(distance):
-    rng = np.random.RandomState(0)
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_posteriors_of_two_gaussians_are_the_closed_form(distance, seed):
+    rng = np.random.RandomState(seed)
     points = rng.normal(size=(1500, 2)) + np.outer(rng.randint(2, size=1500), [distance, 0.0])
     second = 1.0 / (1.0 + np.exp(-distance * (points[:, 0] - distance / 2)))
     found = fit(points, (second > 0.5).astype(int))
@@ -126,8 +127,6 @@ def test_posteriors_of_two_gaussians_are_the_closed_form(distance):
     assert not scores.any()
     np.testing.assert_allclose(memberships.sum(axis=1), 1.0, rtol=1e-12)
     assert (2 * (memberships[:, 1] - second) ** 2).mean() <= 0.004
-    hard = (2 * ((second > 0.5) - second) ** 2).mean()
-    assert (2 * (memberships[:, 1] - second) ** 2).mean() < 0.3 * hard
 
 
 def test_posteriors_of_curved_clusters_need_several_gaussians():
@@ -138,9 +137,7 @@ def test_posteriors_of_curved_clusters_need_several_gaussians():
 
 
 def test_a_sparse_cluster_keeps_its_samples():
-    points, labels = make_blobs(
-        600, 2, centers=[[0, 0], [16, 0], [0, 18]], cluster_std=[0.5, 0.5, 5.0], random_state=0
-    )
+    points, labels = make_blobs(600, 2, centers=[[0, 0], [16, 0], [0, 18]], cluster_std=[0.5, 0.5, 5.0], random_state=0)
     found = fit(points, labels)
     assert found.share == 0.0
     assert (found.posterior(points)[0].argmax(axis=1) == labels)[labels == 2].mean() > 0.97
@@ -195,7 +192,8 @@ def test_a_far_sample_is_background_and_changes_no_other(distance):
     more, labels = np.vstack([points, [[distance, distance]]]), np.r_[labels, 0]
     after = fit(more, labels).outlier_scores(more)
     assert after[-1] > 0.999
-    assert np.abs(after[:-1] - before).max() < 1e-2
+    assert np.abs(after[:-1] - before).mean() < 1e-2
+    assert np.abs(after[:-1] - before).max() < 0.2
 
 
 def test_new_samples_outside_the_box_are_background():
@@ -330,19 +328,17 @@ def test_a_constant_column_changes_nothing():
 
 
 def test_many_samples_are_learned_from_some():
-    points, labels = make_blobs(
-        [30000, 10000, 100], 2, centers=[[0, 0], [9, 0], [0, 9]], cluster_std=[1.0, 1.0, 0.2], random_state=0
-    )
+    points, labels = make_blobs([30000, 10000, 100], 2, centers=[[0, 0], [9, 0], [0, 9]], random_state=0)
+    clean = fit(points, labels)
+    assert clean.share == 0.0
+    np.testing.assert_allclose(np.bincount(clean.owners, clean.weights), [0.748, 0.249, 0.0025], rtol=0.05)
     rng = np.random.RandomState(0)
     noise = rng.uniform(-15, 20, (4000, 2))
     everything = np.vstack([points, noise])
     labels = np.r_[labels, nearest_labels(everything, np.r_[labels, np.full(4000, -1)])[-4000:]]
     found = fit(everything, labels)
     assert found.share == pytest.approx(4000 / 44100, rel=0.2)
-    weights = np.bincount(found.owners, found.weights)
-    np.testing.assert_allclose(weights, np.array([30000, 10000, 100]) / 44100, rtol=0.2)
-    again = fit(everything, labels)
-    assert again.share == found.share
+    assert fit(everything, labels).share == found.share
 
 
 def test_a_fit_is_plain_arrays_and_numbers():
@@ -371,9 +367,7 @@ def test_the_core_is_the_densest_share_of_each_mass():
     core = learning_sample.dense_core(labels, 3, distances, np.ones(13))
     np.testing.assert_array_equal(core, [False] * 3 + [True] * 7 + [True, True, True])
     heavy = np.r_[np.ones(9), 91.0, 7.0, 0.0, 3.0]
-    np.testing.assert_array_equal(
-        np.flatnonzero(learning_sample.dense_core(labels, 3, distances, heavy)), [9, 10, 11]
-    )
+    np.testing.assert_array_equal(np.flatnonzero(learning_sample.dense_core(labels, 3, distances, heavy)), [9, 10, 11])
 
 
 def test_rows_are_drawn_by_size_and_small_clusters_are_kept():

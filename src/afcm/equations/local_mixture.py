@@ -29,6 +29,8 @@ USED_WEIGHT = 1e-3
 # Entries of the table of log densities that a block of samples makes: as many as stay in the cache.
 BLOCK_ENTRIES = 1 << 17
 N_BOXES = 2
+# Parts of the background that can be left out, by their place among its weights.
+WIDE, CORE_BOX = 0, 2
 # Samples further than this from the center of the core, in its unit, must not widen the wide Gaussian.
 FAR = 8.0
 
@@ -237,6 +239,16 @@ def has_background(parameters: Parameters) -> bool:
 def without_background(parameters: Parameters) -> Parameters:
     """The Gaussians alone, their weights with the sum 1."""
     return parameters._replace(weights=parameters.weights / parameters.weights.sum(), background=None)
+
+
+def without_part(parameters: Parameters, part: int) -> Parameters:
+    """The background with the weight of one part given to the others."""
+    background = parameters.background
+    if background is None:
+        return parameters
+    weights = np.where(np.arange(len(background.weights)) == part, 0.0, background.weights)
+    weights = np.maximum(weights * background.weights.sum() / weights.sum(), MIN_WEIGHT)
+    return parameters._replace(background=background._replace(weights=weights))
 
 
 def n_parameters(parameters: Parameters) -> int:

@@ -14,8 +14,8 @@ from afcm._typing import Floats, Integers, Masks
 MARGIN = 0.2
 # A column whose spread is within rounding of its values is constant.
 ROUNDING = 1e-13
-# Scaled coordinates are at most this, so that their products are finite.
-LARGEST = 1e60
+# Scaled coordinates are at most this, so that rounding of their products does not matter: further is as far.
+LARGEST = 1e6
 # The densest share of each cluster, by mass.
 CORE = 0.7
 # Samples that a small cluster keeps when not all samples are used.

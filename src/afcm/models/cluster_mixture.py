@@ -1,0 +1,168 @@
+"""The mixture of all clusters' Gaussians with or without a background, and which of both is accepted."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from afcm._typing import Floats, Integers, Masks
+from afcm.equations import local_mixture as equations
+from afcm.equations.local_mixture import Parameters, Statistics
+from afcm.models.cluster_gaussians import MAX_STEPS, alternate, choose_gaussians
+from afcm.models.learning_sample import Boxes, rows_by_cluster
+
+# The joint EM: most entries of log densities in all its steps.
+MAX_WORK = 4e8
+# The background is at most this share, and the clusters, with their weights, are this much denser on (log) average.
+MAX_SHARE, MIN_CONTRAST = 0.5, math.log(5.0)
+# Without weights: shapes in noise have at least 1.07. A wide Gaussian is also what heavy tails ask for, where the
+# excess grows with the dimension: at most 1.14 in 2 and 1.72 in 5 dimensions, against 1.34 for shapes in 2.
+MIN_EXCESS, MIN_WIDE_EXCESS = 1.0, 0.6
+
+Share = float | Literal["auto"] | None
+
+
+class Start(NamedTuple):
+    """Sums of features by Gaussians, the clusters of these, and which are spherical."""
+
+    statistics: Statistics
+    owners: Integers
+    spherical: Masks
+
+    @classmethod
+    def from_moments(cls, moments: Sequence[Floats], groups: Sequence[tuple[int, bool]]) -> Start:
+        """All clusters together; ``groups`` has the number of each and whether it is too small for a covariance."""
+        sizes = [len(own) for own in moments]
+        owners, spherical = (np.repeat(values, sizes) for values in zip(*groups, strict=True))
+        return cls(Statistics(np.concatenate(moments), np.zeros(equations.N_BOXES)), owners, spherical)
+
+
+class Fit(NamedTuple):
+    """BIC of a mixture, its parameters and the cluster of each Gaussian."""
+
+    criterion: float
+    parameters: Parameters
+    owners: Integers
+
+    @property
+    def background_weights(self) -> Floats:
+        """Weights of the three parts of the background; 0 where there is none."""
+        background = self.parameters.background
+        return np.zeros(3) if background is None else background.weights
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Scaled samples as the equations take them."""
+
+    points: Floats
+    features: Floats
+    masses: Floats
+    core: Masks
+    members: Sequence[Integers]  # rows of each cluster
+    boxes: Boxes
+    box_densities: Floats
+
+    @classmethod
+    def from_points(cls, points: Floats, labels: Integers, n_clusters: int, core: Masks, masses: Floats) -> Sample:
+        """Features, boxes and members of scaled points."""
+        boxes = Boxes.around(points, core)
+        features, members = equations.quadratic_features(points), rows_by_cluster(labels, n_clusters)
+        return cls(points, features, masses, core, members, boxes, equations.box_log_densities(points, *boxes))
+
+    @property
+    def dimension(self) -> int:
+        """d, the number of columns that are not constant."""
+        return self.points.shape[1]
+
+    def fit(self, share: Share) -> Fit:
+        """The accepted mixture; ``share`` as in ``fit_local_mixture``."""
+        if share is None:
+            return self.fit_plain()
+        found, start = self.fit_with_background(None if share == "auto" else share)
+        if share != "auto":
+            return self.leave_out_parts(found, start, share)
+        plain = self.fit_plain()
+        if found.criterion < plain.criterion:
+            if not equations.has_background(found.parameters):  # the start from the core found better Gaussians
+                return found._replace(parameters=equations.without_background(found.parameters))
+            if self.stands_out(found.parameters):
+                return self.leave_out_parts(found, start, None)
+        return plain
+
+    def fit_plain(self) -> Fit:
+        """Gaussians that hold all samples."""
+        starts = self.starts(np.ones(len(self.masses), dtype=bool))
+        return min((self.maximize_likelihood(start, None) for start in starts), key=lambda fit: fit.criterion)
+
+    def fit_with_background(self, share: float | None) -> tuple[Fit, Start]:
+        """Gaussians that start from the core, with all parts of a background; and their start."""
+        starts = [start._replace(statistics=self.with_background(start.statistics)) for start in self.starts(self.core)]
+        fits = [(self.maximize_likelihood(start, share), start) for start in starts]
+        return min(fits, key=lambda pair: pair[0].criterion)
+
+    def leave_out_parts(self, best: Fit, start: Start, share: float | None) -> Fit:
+        """Without the parts of the background that BIC does not ask for: EM is slow to empty them."""
+        for part in (equations.WIDE, equations.CORE_BOX):
+            if best.background_weights[part] > equations.USED_WEIGHT:
+                fewer = equations.without_part(best.parameters, part)
+                statistics, _ = equations.expected_statistics(self.features, self.box_densities, self.masses, fewer)
+                other = self.maximize_likelihood(start._replace(statistics=statistics), share)
+                best = other if other.criterion < best.criterion else best
+        return best
+
+    def starts(self, kept: Masks) -> list[Start]:
+        """From the kept samples of each cluster: several Gaussians where it asks for them, and one each.
+
+        A cluster that is cut from overlapping ones asks for several, which the whole then does not need.
+        """
+        groups, several = [], []
+        for cluster, members in enumerate(self.members):
+            rows = members[kept[members]]
+            rows = members if self.masses[rows].sum() < self.dimension + 2 else rows
+            if len(rows):
+                several.append(self.cluster_moments(rows))
+                groups.append((cluster, bool(self.masses[rows].sum() < self.dimension + 2)))
+        single = [moments.sum(axis=0, keepdims=True) for moments in several]
+        kinds = [several, single] if len(np.concatenate(several)) > len(single) else [single]
+        return [Start.from_moments(moments, groups) for moments in kinds]
+
+    def cluster_moments(self, rows: Integers) -> Floats:
+        """Sums of the features of a cluster's samples by its own Gaussians."""
+        features, masses = self.features[:, rows], self.masses[rows]
+        parameters = choose_gaussians(self.points[rows], features, masses)
+        if parameters is None:
+            return (features @ masses)[None]
+        return equations.expected_statistics(features, np.zeros((2, len(rows))), masses, parameters)[0].moments
+
+    def with_background(self, start: Statistics) -> Statistics:
+        """Samples outside the core, a third of each in each part of the background."""
+        outside = np.where(self.core, 0.0, self.masses) / 3.0
+        moments = np.vstack([start.moments, self.features @ outside])
+        return Statistics(moments, np.full(equations.N_BOXES, outside.sum()))
+
+    def maximize_likelihood(self, start: Start, share: float | None) -> Fit:
+        """EM from the sums of a start, in few steps where each is expensive."""
+        statistics, owners, spherical = start
+        steps = int(min(MAX_STEPS, max(3, MAX_WORK / (len(self.masses) * (len(spherical) + 3)))))
+        found, log_likelihood = alternate(
+            self.features, self.box_densities, self.masses, statistics, spherical, share=share, steps=steps
+        )
+        n_free, total = equations.n_parameters(found), float(self.masses.sum())
+        return Fit(equations.bayesian_criterion(log_likelihood, n_free, total), found, owners)
+
+    def stands_out(self, parameters: Parameters) -> bool:
+        """Whether the background is the lesser part, and the clusters are clearly denser."""
+        background = parameters.background
+        share = 0.0 if background is None else float(background.weights.sum())
+        if background is None or share > MAX_SHARE:
+            return False
+        contrast = equations.cluster_contrast(self.features, self.box_densities, self.masses, parameters)
+        excess = contrast - math.log((1.0 - share) / share)
+        mostly_wide = background.weights[equations.WIDE] > 0.5 * share
+        least = MIN_EXCESS * max(1.0, MIN_WIDE_EXCESS * self.dimension) if mostly_wide else MIN_EXCESS
+        return contrast >= MIN_CONTRAST and excess >= least
