@@ -19,9 +19,9 @@ from afcm.models.learning_sample import Boxes, rows_by_cluster
 MAX_WORK = 4e8
 # The background is at most this share, and the clusters, with their weights, are this much denser on (log) average.
 MAX_SHARE, MIN_CONTRAST = 0.5, math.log(5.0)
-# Without weights: shapes in noise have at least 1.07. A wide Gaussian is also what heavy tails ask for, where the
-# excess grows with the dimension: at most 1.14 in 2 and 1.72 in 5 dimensions, against 1.34 for shapes in 2.
-MIN_EXCESS, MIN_WIDE_EXCESS = 1.0, 0.6
+# The same without weights: shapes in noise have at least 0.95. A wide Gaussian is also what heavy tails ask for: there
+# the excess is at most 1.14 in 2 dimensions and 1.72 in 5, against at least 1.34 for shapes in noise in 2.
+MIN_EXCESS, MIN_WIDE_EXCESS = 0.8, 0.6  # the latter for each dimension
 
 Share = float | Literal["auto"] | None
 
@@ -164,5 +164,5 @@ class Sample:
         contrast = equations.cluster_contrast(self.features, self.box_densities, self.masses, parameters)
         excess = contrast - math.log((1.0 - share) / share)
         mostly_wide = background.weights[equations.WIDE] > 0.5 * share
-        least = MIN_EXCESS * max(1.0, MIN_WIDE_EXCESS * self.dimension) if mostly_wide else MIN_EXCESS
+        least = max(MIN_EXCESS, MIN_WIDE_EXCESS * self.dimension) if mostly_wide else MIN_EXCESS
         return contrast >= MIN_CONTRAST and excess >= least

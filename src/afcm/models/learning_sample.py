@@ -72,10 +72,9 @@ class Frame(NamedTuple):
         inner = core & (masses > 0)
         center = np.average(points[inner], axis=0, weights=masses[inner])
         scale = np.sqrt(np.average((points[inner] - center) ** 2, axis=0, weights=masses[inner]))
-        largest = np.abs(points).max(axis=0)
         spread = np.ptp(points, axis=0)
-        scale = np.where(scale > ROUNDING * largest, scale, 0.5 * spread)
-        columns = np.flatnonzero(spread > ROUNDING * largest)
+        scale = np.where(scale > ROUNDING * np.abs(points[inner]).max(axis=0), scale, 0.5 * spread)
+        columns = np.flatnonzero(spread > ROUNDING * np.abs(points).max(axis=0))
         return cls(columns, center[columns], scale[columns])
 
     def apply(self, points: Floats) -> Floats:
