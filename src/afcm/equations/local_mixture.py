@@ -60,9 +60,10 @@ class Statistics(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def product_indices(dimension: int) -> tuple[Integers, Integers]:
-    """Rows and columns of the products ``x_a x_b`` among the features, in their order."""
-    return np.triu_indices(dimension)
+def product_indices(dimension: int) -> tuple[Integers, Integers, Floats]:
+    """Rows a and columns b of the products ``x_a x_b`` in their order, and how often each is in ``−½ xᵀ P x``."""
+    rows, columns = np.triu_indices(dimension)
+    return rows, columns, np.where(rows == columns, -0.5, -1.0)
 
 
 def quadratic_features(points: Floats) -> Floats:
@@ -98,15 +99,15 @@ def cholesky_factors(covariances: Floats) -> Floats:
 def gaussian_coefficients(weights: Floats, means: Floats, covariances: Floats) -> tuple[Floats, Floats]:
     """``log w_j N(x | μ_j, Σ_j)`` as coefficients of the features (M×F), and its largest value (M)."""
     d = means.shape[1]
-    factors = cholesky_factors(covariances)
-    inverse = np.linalg.inv(factors)
+    lower = cholesky_factors(covariances)
+    inverse = np.linalg.inv(lower)
     precisions = inverse.transpose(0, 2, 1) @ inverse
-    log_determinants = 2.0 * np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(axis=1)
+    log_determinants = 2.0 * np.log(np.einsum("jaa->ja", lower)).sum(axis=1)
     peaks = np.log(weights) - 0.5 * (d * math.log(2.0 * math.pi) + log_determinants)
     linear = np.matmul(precisions, means[:, :, None])[:, :, 0]
-    rows, columns = product_indices(d)
-    quadratic = precisions[:, rows, columns] * np.where(rows == columns, -0.5, -1.0)
-    return np.hstack([(peaks - 0.5 * (means * linear).sum(axis=1))[:, None], linear, quadratic]), peaks
+    rows, columns, factors = product_indices(d)
+    constant = peaks - 0.5 * (means * linear).sum(axis=1)
+    return np.concatenate([constant[:, None], linear, precisions[:, rows, columns] * factors], axis=1), peaks
 
 
 def joint_coefficients(parameters: Parameters) -> tuple[Floats, Floats]:
@@ -175,7 +176,7 @@ def means_and_covariances(moments: Floats) -> tuple[Floats, Floats]:
     means_of_features = moments / moments[:, :1]
     d = dimension_of(moments.T)
     means = means_of_features[:, 1 : d + 1]
-    rows, columns = product_indices(d)
+    rows, columns, _ = product_indices(d)
     covariances = np.empty((len(moments), d, d))
     covariances[:, rows, columns] = means_of_features[:, d + 1 :] - means[:, rows] * means[:, columns]
     covariances[:, columns, rows] = covariances[:, rows, columns]
@@ -193,13 +194,17 @@ def best_gaussians(moments: Floats, spherical: Masks) -> tuple[Floats, Floats, F
     """The M-step of the Gaussians: masses, means and covariances; the spherical ones get equal variances."""
     d = dimension_of(moments.T)
     masses = np.maximum(moments[:, 0], MIN_MASS)
-    moments = np.where(moments[:, :1] > MIN_MASS, moments, np.eye(1, moments.shape[1]) * MIN_MASS)
+    empty = moments[:, 0] <= MIN_MASS
+    if empty.any():
+        moments = np.where(empty[:, None], np.eye(1, moments.shape[1]), moments)
     means, covariances = means_and_covariances(moments)
-    diagonal = np.arange(d)
-    even = np.trace(covariances, axis1=1, axis2=2)[:, None, None] / d * np.eye(d)
-    covariances = np.where(spherical[:, None, None], even, covariances)
-    covariances[:, diagonal, diagonal] = np.maximum(covariances[:, diagonal, diagonal], 0.0) + RIDGE
-    covariances[masses <= MIN_MASS] = np.eye(d)
+    if spherical.any():
+        own = np.trace(covariances[spherical], axis1=1, axis2=2) / d
+        covariances[spherical] = own[:, None, None] * np.eye(d)
+    variances = np.einsum("jaa->ja", covariances)  # a view
+    np.maximum(variances, 0.0, out=variances)
+    variances += RIDGE
+    covariances[empty] = np.eye(d)
     return masses, means, covariances
 
 
