@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-from afcm._typing import Floats, Integers
+from afcm._typing import Floats, Integers, Masks
 from afcm.graph import eigenvectors
 from afcm.graph.affinity import normalize_graph
 
@@ -55,7 +55,7 @@ class Parts:
         return max((valley.depth / valley.needed for valley in self.within), default=0.0)
 
 
-def split_at_valleys(weights: Any, masses: Floats | None, least: int) -> Parts:
+def split_at_valleys(weights: Any, masses: Floats | None, least: int, stray: Masks | None = None) -> Parts:
     """Split a symmetric graph at valleys that are deeper than chance makes them.
 
     Parameters
@@ -66,12 +66,15 @@ def split_at_valleys(weights: Any, masses: Floats | None, least: int) -> Parts:
         The number of samples that each node stands for.
     least : int
         The fewest samples of a piece; samples of smaller components belong to none.
+    stray : mask (n,), optional
+        Nodes that are left out and belong to none: background.
     """
     mass = np.ones(weights.shape[0]) if masses is None else masses
+    kept = np.arange(mass.size) if stray is None else np.flatnonzero(~stray)
     counted = scale_by_masses(weights, mass)
-    unit = float(counted.sum() / mass.sum())
+    unit = float(counted[kept][:, kept].sum() / mass[kept].sum())
     labels = np.full(mass.size, -1)
-    todo = _components(counted, np.arange(mass.size), mass, least)
+    todo = _components(counted, kept, mass, least)
     between = [Valley(math.inf, 0.0, (float(mass[part].sum()), 0.0)) for part in todo[1:]]
     within: list[Valley] = []
     while todo:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
-
-import numpy as np
 
 from afcm import arrays
 from afcm._util import progress
@@ -160,7 +158,7 @@ class GraphSetting:
             found, n_found = search_for_counting(points, self.search)
             weights = arrays.to_host(agreement_weights(found, n_found))
             stray = None if self.find_stray is None else self.find_stray(points, nodes.masses)
-            parts = count_parts(weights, arrays.to_host(nodes.masses), least_piece(n_found), stray)
+            parts = counting.split_at_valleys(weights, arrays.to_host(nodes.masses), least_piece(n_found), stray)
             n_clusters = max(parts.count, 1)
         k = min(self.n_neighbors or default_n_neighbors(points.shape[0], n_clusters), points.shape[0] - 1)
         if found is None or n_found < k:
@@ -201,17 +199,6 @@ def multiply(masses: Any, density: Any) -> Any:
 def search_for_counting(points: Any, search: str = "exact") -> tuple[Neighbors, int]:
     """Neighbors for the graph in which clusters are counted, and their number."""
     return search_neighbors(points, COUNTING * default_n_neighbors(points.shape[0], COUNTING_CLUSTERS), search)
-
-
-def count_parts(weights: Any, masses: Any, least: int, stray: Any = None) -> counting.Parts:
-    """The pieces of a graph; ``stray`` nodes, a mask, belong to none."""
-    if stray is None or not stray.any():
-        return counting.split_at_valleys(weights, masses, least)
-    kept = np.flatnonzero(~stray)
-    parts = counting.split_at_valleys(weights[kept][:, kept], None if masses is None else masses[kept], least)
-    labels = np.full(stray.size, -1)
-    labels[kept] = parts.labels
-    return replace(parts, labels=labels)
 
 
 def least_piece(n_neighbors: int) -> int:

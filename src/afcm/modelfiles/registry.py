@@ -242,6 +242,7 @@ PARTS: dict[str, Kind] = {
             "dtype": specs.word("float32", "float64"),
             "densities": optional(part(LocalMixture, DistanceBackground)),
         },
+        newer=frozenset({"densities"}),
     ),
     "LocalMixture": Kind(
         LocalMixture,

@@ -25,9 +25,9 @@ from afcm.estimators.plain import PlainAFCM
 from afcm.fitting import starts
 from afcm.graph import eigenvectors
 from afcm.graph.affinity import Graph, normalize_graph
-from afcm.graph.counting import Parts
+from afcm.graph.counting import Parts, split_at_valleys
 from afcm.graph.duplicates import merge_duplicates
-from afcm.graph.prepared import count_parts, least_piece, search_for_counting
+from afcm.graph.prepared import least_piece, search_for_counting
 from afcm.graph.similarity import agreement_weights
 from afcm.metrics import adjusted_rand, fuzzy_silhouette, xie_beni
 from afcm.models.background import find_clear_background
@@ -151,7 +151,7 @@ def select_n_clusters(
     found, k = search_for_counting(points, "auto")
     weights = agreement_weights(found, k)
     stray = find_clear_background(points, nodes.masses)
-    parts = count_parts(to_host(weights), to_host(nodes.masses), least_piece(k), stray)
+    parts = split_at_valleys(to_host(weights), to_host(nodes.masses), least_piece(k), stray)
     graph = normalize_graph(weights, nodes.masses)
     table = tabulate(X, graph, counts, check_random_state(random_state))
     best, reason = recommend(parts, counts)

@@ -18,6 +18,7 @@ class Kind:
     cls: type
     state: Mapping[str, Any]  # the fields that are stored, with anything that whoever made the table wants to know
     given: Mapping[str, Callable[[], Any]] = field(default_factory=dict)  # the others: made when an instance is read
+    newer: frozenset[str] = frozenset()  # fields with a default that files of older versions lack
 
     def take_apart(self, value: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         """Parameters of the constructor (of estimators only), and the state."""
@@ -26,7 +27,7 @@ class Kind:
     def check_names(self, name: str, params: set[str], state: set[str]) -> None:
         """Raise `FormatError` unless a file has what an instance is made of, and nothing else."""
         check_known(name, params | (state - set(self.state)))
-        missing = sorted(set(self.state) - state)
+        missing = sorted(set(self.state) - state - self.newer)
         if missing:
             raise FormatError(f"lacks {missing[0]!r} of {name}")
 
