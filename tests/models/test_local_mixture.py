@@ -12,6 +12,7 @@ from sklearn.datasets import make_blobs, make_moons
 from sklearn.metrics import roc_auc_score
 
 from afcm.models import cluster_gaussians, learning_sample
+from afcm.models.cluster_mixture import Sample
 from afcm.models.distance_background import DistanceBackground
 from afcm.models.local_mixture import LocalMixture, fit_local_mixture
 
@@ -390,3 +391,37 @@ def test_bic_finds_the_number_of_gaussians(n_groups):
     features = cluster_gaussians.equations.quadratic_features(points / 4)
     found = cluster_gaussians.choose_gaussians(points / 4, features, np.ones(400))
     assert len(found.weights) == n_groups
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_skewed_distances_of_one_population_are_no_background(seed):
+    values = np.random.RandomState(seed).exponential(size=1000)
+    assert fit_local_mixture(None, np.zeros(1000, dtype=int), 1, values).share == 0.0
+
+
+def test_several_gaussians_do_not_depend_on_the_order():
+    points, labels = make_moons(500, noise=0.08, random_state=0)
+    order, distances = np.random.RandomState(1).permutation(500), log_distances(points)
+    plain = fit_local_mixture(points, labels, 2, distances)
+    shuffled = fit_local_mixture(points[order], labels[order], 2, distances[order])
+    assert len(plain.owners) > 2
+    np.testing.assert_allclose(shuffled.means, plain.means, atol=1e-9)
+
+
+def test_cells_of_few_samples_join_the_nearest_other():
+    points = np.r_[np.zeros((9, 2)), [[50.0, 50.0]], np.full((9, 2), 30.0)] + np.arange(19)[:, None] * 0.01
+    cells = cluster_gaussians.split(points, np.ones(19), 3, np.random.RandomState(0))
+    assert sorted(np.bincount(cells)[np.bincount(cells) > 0]) == [9, 10]
+    assert cells[9] == cells[10]
+
+
+def test_samples_outside_the_core_start_as_background():
+    points, _, labels = noisy_blobs()
+    masses = np.random.RandomState(0).uniform(0.5, 2, len(points))
+    core = learning_sample.dense_core(labels, 3, log_distances(points), masses)
+    sample = Sample.from_points(points / 5, labels, 3, core, masses)
+    (start, *_) = sample.starts(core)
+    found = sample.with_background(start.statistics)
+    assert start.statistics.moments[:, 0].sum() == pytest.approx(masses[core].sum())
+    thirds = np.r_[found.moments[-1, 0], found.boxes]
+    np.testing.assert_allclose(thirds, masses[~core].sum() / 3)
