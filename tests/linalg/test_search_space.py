@@ -141,7 +141,7 @@ def test_the_first_space_is_the_span_of_the_start(n, n_wanted, width, block, cap
     np.testing.assert_allclose(projector(check(space)), projector(start), atol=1e-12)
 
 
-@pytest.mark.parametrize(("n", "rank", "width"), [(60, 3, 9), (60, 9, 9), (60, 1, 2), (6, 2, 4)])
+@pytest.mark.parametrize(("n", "rank", "width"), [(60, 3, 9), (60, 7, 9), (60, 9, 9), (60, 1, 2), (6, 2, 4)])
 def test_a_start_that_is_too_narrow_is_filled(n, rank, width):
     start = random_block(n, rank) @ random_block(rank, width, 2)
     space = SearchSpace(operator_of(n), 4, start)

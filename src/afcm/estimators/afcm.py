@@ -31,9 +31,9 @@ from afcm.graph.kernels import KERNELS
 from afcm.graph.prepared import GraphSetting, PreparedGraph
 from afcm.models.anchored import AnchoredProblem
 from afcm.models.background import find_clear_background
+from afcm.models.cluster_mixture import Share
 from afcm.models.fitted_graph import FittedGraph
 from afcm.models.graph_problem import GraphProblem, keep_fit, make_problem
-from afcm.models.local_mixture import Share
 from afcm.models.plain import PlainProblem
 from afcm.neighbors import SEARCHES
 

@@ -14,7 +14,8 @@ from afcm.arrays import is_chunked, map_rows, take_rows, to_host
 from afcm.arrays.sampling import draw_rows
 from afcm.graph.density import log_distances
 from afcm.models.cluster_gaussians import split
-from afcm.models.local_mixture import LocalMixture, Share, fit_local_mixture
+from afcm.models.cluster_mixture import Share
+from afcm.models.local_mixture import LocalMixture, fit_local_mixture
 from afcm.neighbors import find_neighbors
 
 # Samples with at least this probability to be background are clear background.

@@ -15,11 +15,12 @@ from afcm.graph.eigenvectors import search_block
 from afcm.graph.prepared import PreparedGraph
 from afcm.models.anchored import AnchoredProblem, extend_anchors
 from afcm.models.anchored_chunks import ChunkedProblem, ReplayExtension
+from afcm.models.cluster_mixture import Share
 from afcm.models.distance_background import DistanceBackground
 from afcm.models.embedded import EmbeddedProblem
 from afcm.models.extension import extend
 from afcm.models.fitted_graph import FittedGraph
-from afcm.models.local_mixture import LocalMixture, Share, fit_local_mixture
+from afcm.models.local_mixture import LocalMixture, fit_local_mixture
 
 # Densities are learned from at most so many nodes, and so many for each cluster.
 MOST_NODES, NODES_PER_CLUSTER = 20_000, 400

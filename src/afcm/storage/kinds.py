@@ -18,7 +18,9 @@ class Kind:
     cls: type
     state: Mapping[str, Any]  # the fields that are stored, with anything that whoever made the table wants to know
     given: Mapping[str, Callable[[], Any]] = field(default_factory=dict)  # the others: made when an instance is read
-    newer: frozenset[str] = frozenset()  # fields with a default that files of older versions lack
+    newer: frozenset[str] = field(
+        default=frozenset(), kw_only=True
+    )  # fields with a default that files of older versions lack
 
     def take_apart(self, value: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         """Parameters of the constructor (of estimators only), and the state."""
