@@ -35,14 +35,20 @@ def make_models(n_clusters: int) -> dict[str, AFCM]:
     }
 
 
-def measure_seconds(tasks: dict[str, Callable[[], Any]], rounds: int = ROUNDS) -> dict[str, tuple[float, float]]:
-    """Wall and processor seconds, the least of some rounds, in turns, so that a busy spell hits all."""
+def time_in_turns(tasks: dict[str, Callable[[], Any]], rounds: int) -> dict[str, list[tuple[float, float]]]:
+    """Wall and processor seconds of every round, in turns, so that a busy spell hits all."""
     spent: dict[str, list[tuple[float, float]]] = {name: [] for name in tasks}
     for _ in range(rounds):
         for name, task in tasks.items():
             begin = time.perf_counter(), time.process_time()
             task()
             spent[name].append((time.perf_counter() - begin[0], time.process_time() - begin[1]))
+    return spent
+
+
+def measure_seconds(tasks: dict[str, Callable[[], Any]], rounds: int = ROUNDS) -> dict[str, tuple[float, float]]:
+    """Wall and processor seconds, the least of some rounds."""
+    spent = time_in_turns(tasks, rounds)
     return {name: tuple(map(min, zip(*pairs, strict=True))) for name, pairs in spent.items()}
 
 
