@@ -56,8 +56,9 @@ def list_values(rows: Iterable[dict[str, Any]], column: str) -> list[Any]:
 
 def name_seeds(rows: Rows) -> dict[str, int]:
     """Title of the seeds that were looked at, and of the others → value of their column ``seen``."""
-    seeds = {seen: sorted({int(row["seed"]) for row in rows if row["seen"] == seen}) for seen in (1, 0)}
-    return {f"seeds {', '.join(map(str, seeds[1]))}": 1, f"seeds {', '.join(map(str, seeds[0]))} (new)": 0}
+    seeds = {seen: [int(row["seed"]) for row in rows if row["seen"] == seen] for seen in (1, 0)}
+    first, new = (f"seeds {min(found)}–{max(found)}" for found in seeds.values())
+    return {first: 1, f"{new} (new)": 0}
 
 
 def tabulate(title: str, rows: Rows, methods: Sequence[str], by: str, text: str) -> Table:
