@@ -190,6 +190,7 @@ def run_cost(data: Path | None, plan: Plan) -> dict[str, list[dict[str, Any]]]:
         row |= {f"{name}_seconds": median[name][0] for name in models}
         wall, cpu = median["default"] / median["without"]
         rows.append(row | {"ratio": wall, "cpu_ratio": cpu})
+        print(f"n = {n_samples:,}: {wall:.2f} times as long", flush=True)
     return {"cost": rows}
 
 

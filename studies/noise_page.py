@@ -175,7 +175,8 @@ def describe_shapes(rows: Rows) -> list[Table]:
     text = (
         "ARI on the batteries fcps, graves and other of the clustering benchmark suite v1 (M. Gagolewski), by its "
         "protocol: noise points are clustered with the rest and not scored, and the best of several reference "
-        f"labellings counts. These are development data: no seed makes them new. Sets that lose more than {LOSS} by densities: {', '.join(worse) or 'none'}."
+        f"labellings counts. These are development data: no seed makes them new. "
+        f"Sets that lose more than {LOSS} by densities: {', '.join(worse) or 'none'}."
     )
     return [Table("Public shapes", ["set", "AFCM", "AFCM, no densities", "difference"], [*lines, mean], text)]
 
@@ -193,7 +194,8 @@ Made by `make study NAME=noise` (`NAME=noise:suite`, `noise:alarms`, `noise:cost
 edit by hand. The tables behind are in [noise/](noise).
 
 Seeds 0 and 1 were looked at while the constants were chosen, the seeds marked as new were not; they draw the
-same shapes again. AFCM has its defaults but for the number of clusters and the seed; "no densities" is AFCM with `density_strength=0`."""
+same shapes again. AFCM has its defaults but for the number of clusters and the seed;
+"no densities" is AFCM with `density_strength=0`."""
 
 
 def format_cell(value: Any) -> str:
