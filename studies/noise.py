@@ -90,7 +90,7 @@ def score_outliers(noisy: Noisy, model: AFCM) -> dict[str, float]:
     X, background = noisy.X, noisy.y == BACKGROUND
     distances, _ = NearestNeighbors(n_neighbors=11).fit(X).kneighbors(X)  # the first is the sample itself
     scores = {
-        "AFCM": getattr(model, "outlier_scores_", None),
+        "AFCM": model.outlier_scores_,
         "LocalOutlierFactor": -LocalOutlierFactor().fit(X).negative_outlier_factor_,
         "IsolationForest": -IsolationForest(random_state=0).fit(X).score_samples(X),
         "10th neighbor": distances[:, -1],
@@ -118,8 +118,7 @@ def run_suite(data: Path | None, plan: Plan) -> dict[str, list[dict[str, Any]]]:
         model = AFCM(sample.n_clusters, random_state=0).fit(noisy.X)
         row = {"shape": shape, "share": share, "kind": kind, "seed": seed, "seen": int(seed in plan.seen_seeds)}
         clusters.append(row | score_clusters(noisy, model, sample.n_clusters))
-        estimate = getattr(model, "noise_share_", np.nan)
-        found = {"true_share": float(np.mean(noisy.y == BACKGROUND)), "noise_share": float(estimate)}
+        found = {"true_share": float(np.mean(noisy.y == BACKGROUND)), "noise_share": float(model.noise_share_)}
         outliers.append(row | found | (score_outliers(noisy, model) if share else {}))
         if (share, kind) == (plan.shares[-1], plan.kinds[-1]):
             print(f"{shape} {seed}  ", end="", flush=True)
@@ -162,11 +161,7 @@ def run_alarms(data: Path | None, plan: Plan) -> dict[str, list[dict[str, Any]]]
     problems = [*drawn, *(load_real(data) if plan.real else ())]
     rows = []
     for problem in problems:
-        model = AFCM(problem.n_clusters, random_state=0).fit(problem.X)
-        if not hasattr(model, "noise_share_"):
-            print("alarms left out: AFCM estimates no share of background")
-            break
-        share = model.noise_share_
+        share = AFCM(problem.n_clusters, random_state=0).fit(problem.X).noise_share_
         rows.append({"data": problem.name, "noise_share": float(share), "alarm": int(share > ALARM)})
     return {"alarms": rows}
 
@@ -174,10 +169,9 @@ def run_alarms(data: Path | None, plan: Plan) -> dict[str, list[dict[str, Any]]]
 def run_cost(data: Path | None, plan: Plan) -> dict[str, list[dict[str, Any]]]:
     """Time the default against a fit that looks for no background, in turns."""
     del data
-    noise_off = {"noise": None} if "noise" in AFCM(10).get_params() else {}
     models = {
         "default": AFCM(10, random_state=0),
-        "without": AFCM(10, density_strength=0, random_state=0, **noise_off),
+        "without": AFCM(10, noise=None, density_strength=0, random_state=0),
     }
     rows = []
     for n_samples, rounds in plan.sizes:

@@ -83,7 +83,7 @@ def test_a_quick_run_fills_the_page(tmp_path, capsys):
     noise.main(None, tmp_path, plan=noise.QUICK)
     page = (tmp_path / "noise-results.md").read_text()
     assert "make study NAME=noise" in page
-    for title in ("Clusters under background", "Finding background samples", "Cost"):
+    for title in ("Clusters under background", "Finding background samples", "False alarms", "Cost"):
         assert f"## {title}" in page
     assert "Public shapes" not in page
     rows = noise_page.read_rows(tmp_path / "noise" / "clusters.csv")
