@@ -120,7 +120,8 @@ def test_json_for_machines(afcm):
     assert found["method"] == "AFCM"
     assert found["n_clusters"] == 3
     assert sum(found["sizes"]) == found["n_samples"] == 150
-    assert found["added_columns"] == ["label", "membership_0", "membership_1", "membership_2", "ambiguity"]
+    added = ["label", "membership_0", "membership_1", "membership_2", "ambiguity", "outlier_score"]
+    assert found["added_columns"] == added
     assert found["scores"]["ACC"] > 0.9
     assert found["files"] == ["a.csv"]
     truth = iris()["species"].to_pylist()
@@ -199,7 +200,7 @@ def test_standard_input_and_output(afcm):
     done = afcm("fit", "-", "--clusters", 3, "--drop", "species", "--out", "-", input=csv_bytes())
     lines = done.out.splitlines()
     assert len(lines) == 151
-    assert lines[0].endswith('"label","membership_0","membership_1","membership_2","ambiguity"')
+    assert lines[0].endswith('"label","membership_0","membership_1","membership_2","ambiguity","outlier_score"')
 
 
 class TestMissingValues:

@@ -85,6 +85,18 @@ def test_doubt():
     )
 
 
+def test_background():
+    assert words.describe_background(0.093, 83) == (
+        "About 9 % of the samples look like background, which belongs to no cluster: for 83 that is more likely than "
+        "not (outlier score of at least 0.5). They have labels and memberships like all others."
+    )
+    assert words.describe_background(0.001, 0) == (
+        "Under 1 % of the samples look like background, which belongs to no cluster: for no single one is that more "
+        "likely than not. They have labels and memberships like all others."
+    )
+    assert words.describe_background(0.0, 0) == words.describe_background(None, 0) == ""
+
+
 def test_memberships():
     assert words.describe_memberships("soft", 0.62, 3, gamma=2.0) == (
         "The model's own memberships are soft (crispness 0.62, where 1 is all 0 or 1)."

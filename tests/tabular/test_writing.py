@@ -49,21 +49,29 @@ def test_rows_that_were_not_clustered_have_no_values(table):
     assert result["membership_1"].to_pylist() == [None, 0.75]
 
 
+def test_outlier_scores_are_a_column_of_their_own(table):
+    result, names = append_results(
+        table, [1], MEMBERSHIPS[:1], np.zeros(1), rows=np.array([1]), outlier_scores=np.array([0.75])
+    )
+    assert result["outlier_score"].to_pylist() == [None, 0.75]
+    assert names == name_result_columns(table, 2, scored=True) == [*name_result_columns(table, 2), "outlier_score"]
+
+
 @pytest.mark.parametrize("dropped", [[], [0, 3, 4, 5, 9], list(range(4, 10))])
 def test_pieces_make_the_whole(monkeypatch, tmp_path, dropped):
     monkeypatch.setattr("afcm.tabular.writing.PIECE_ROWS", 4)
     table, rows = pa.table({"x": range(10)}), np.setdiff1d(np.arange(10), dropped)
     memberships = np.random.default_rng(0).dirichlet([1, 1, 1], rows.size)
     found = memberships.argmax(axis=1), memberships, memberships.min(axis=1)
-    rows = rows if dropped else None
-    whole, names = append_results(table, *found, rows)
+    rows, scores = rows if dropped else None, memberships.max(axis=1)
+    whole, names = append_results(table, *found, rows, outlier_scores=scores)
     for ending in ("csv", "parquet", "jsonl"):
-        for name, pieces in (("whole", whole), ("pieces", iterate_results(table, *found, rows))):
+        for name, pieces in (("whole", whole), ("pieces", iterate_results(table, *found, rows, outlier_scores=scores))):
             write_table(pieces, tmp_path / f"{name}.{ending}")
     assert (tmp_path / "whole.csv").read_bytes() == (tmp_path / "pieces.csv").read_bytes()
     assert (tmp_path / "whole.jsonl").read_bytes() == (tmp_path / "pieces.jsonl").read_bytes()
     assert read_table(tmp_path / "pieces.parquet").equals(whole)
-    assert name_result_columns(table, 3) == names
+    assert name_result_columns(table, 3, scored=True) == names
 
 
 @pytest.mark.parametrize("ending", ["csv", "tsv", "parquet"])

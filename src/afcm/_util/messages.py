@@ -22,6 +22,23 @@ def count_noun(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
+def format_share(share: float) -> str:
+    """Write a share in whole percent: ``9 %``, and ``under 1 %`` rather than 0.
+
+    >>> format_share(0.093), format_share(0.002), format_share(1.0)
+    ('9 %', 'under 1 %', '100 %')
+    """
+    percent = 100 * share
+    if 0 < percent < 0.5:
+        return "under 1 %"
+    return f"{min(round(percent), 99) if share < 1 else 100} %"
+
+
+def format_about(share: float) -> str:
+    """``about 9 %``, of an estimated share above 0."""
+    return f"about {format_share(share)}" if share >= 0.005 else format_share(share)
+
+
 def to_one_line(error: BaseException, most: int | None = None) -> str:
     """The message of an error (or its class's name) on one line, cut after ``most`` characters."""
     text = " ".join(str(error).split()) or type(error).__name__

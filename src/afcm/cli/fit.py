@@ -40,6 +40,7 @@ def fit(
     set: Annotated[
         list[str] | None, typer.Option("--set", help="A parameter of the method, as name=value; repeat for more.")
     ] = None,
+    noise: options.Noise = "",
     columns: options.Columns = None,
     drop: options.Drop = None,
     id: options.Id = None,
@@ -53,7 +54,7 @@ def fit(
     encoding: options.Encoding = "utf-8",
     header: options.Header = None,
 ) -> None:
-    """Cluster the rows of a table: labels, memberships and an ambiguity score for each.
+    """Cluster the rows of a table: labels, memberships and an ambiguity score for each, with AFCM an outlier score too.
 
     Example: afcm fit data.csv --clusters 3 --out result.parquet --model model.afcm --report report.html
     """
@@ -64,7 +65,8 @@ def fit(
         for option, path in (("--checkpoint", checkpoint), ("--model", model), ("--report", report)):
             outcome.check_file(option, path)
         outcome.check_table_file(out, json=json)
-        estimator = methods.make_estimator(method, options.parse_count(clusters), seed, methods.parse_settings(set))
+        changes = methods.add_noise(methods.parse_settings(set), method, noise)
+        estimator = methods.make_estimator(method, options.parse_count(clusters), seed, changes)
         source = Source(data, format, delimiter, encoding, header)
         samples = load_samples(source, missing, console, columns=columns, drop=drop, id=id, label=label)
         steps = fit_steps(samples, scale, missing)
@@ -143,8 +145,9 @@ def write_outputs(
     if report is not None:
         fitted.write_page(report, model, fit=verdict.fit)
     if out is not None:
-        results = verdict.fit.labels, verdict.fit.memberships, verdict.ambiguity
-        write_table(iterate_results(samples.table, *results, samples.rows), out)
-        found["added_columns"] = name_result_columns(samples.table, verdict.n_clusters)
+        results, scores = (verdict.fit.labels, verdict.fit.memberships, verdict.ambiguity), verdict.fit.outlier_scores
+        write_table(iterate_results(samples.table, *results, samples.rows, outlier_scores=scores), out)
+        names = name_result_columns(samples.table, verdict.n_clusters, scored=scores is not None)
+        found["added_columns"] = names
     found["files"] = [str(path) for path in (out, model, report) if path is not None]
     return found, verdict.summary

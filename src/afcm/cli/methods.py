@@ -11,6 +11,7 @@ from typing import Any
 
 from afcm._util.progress import listen
 from afcm.catalogue import CATALOGUE
+from afcm.cli.options import parse_noise
 from afcm.cli.progress import Stages
 
 # From one checkpoint to the next, which does not keep a disk busy.
@@ -40,6 +41,18 @@ def parse_settings(pairs: list[str] | None) -> dict[str, Any]:
         except json.JSONDecodeError:
             found[name.strip()] = value
     return found
+
+
+def add_noise(changes: dict[str, Any], method: str, noise: str) -> dict[str, Any]:
+    """Return the parameters with that of ``--noise``, which an empty text leaves as it is."""
+    if not noise:
+        return changes
+    name = find_class(method).__name__
+    if name != "AFCM":
+        raise ValueError(f"--noise: {name} does not look for background; use --method AFCM, or leave the option out")
+    if "noise" in changes:
+        raise ValueError("--noise and --set noise=… say the same; give one of them")
+    return changes | {"noise": parse_noise(noise)}
 
 
 def make_estimator(name: str, n_clusters: int | str, seed: int, changes: dict[str, Any] | None = None) -> Any:

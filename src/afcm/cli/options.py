@@ -44,6 +44,14 @@ Encoding = Annotated[str, typer.Option(help="Of a text file, for example latin-1
 Header = Annotated[bool | None, typer.Option("--header/--no-header", help="The first line holds names of columns.")]
 Report = Annotated[Path | None, typer.Option(help="HTML page to write.")]
 
+Noise = Annotated[
+    str,
+    typer.Option(
+        help="Background that belongs to no cluster (AFCM alone): auto looks for it, a number between 0 and 1 is its "
+        "share, none does not look and writes no outlier_score. Default: auto."
+    ),
+]
+
 
 def split_names(values: list[str] | None) -> list[str]:
     """Return ``["a,b", "c"]`` as ``["a", "b", "c"]``; an empty name is a mistake, not everything."""
@@ -51,6 +59,19 @@ def split_names(values: list[str] | None) -> list[str]:
     if not all(parts):
         raise ValueError("an option names nothing (an empty variable?); leave it out to have everything")
     return parts
+
+
+def parse_noise(noise: str) -> float | str | None:
+    """Return the parameter ``noise`` of AFCM."""
+    if noise in ("auto", "none"):
+        return noise if noise == "auto" else None
+    try:
+        share = float(noise)
+    except ValueError:
+        share = -1.0
+    if not 0 < share < 1:
+        raise ValueError(f"--noise {noise} must be auto, none, or a share between 0 and 1 such as 0.1")
+    return share
 
 
 def parse_count(clusters: str) -> int | str:

@@ -52,7 +52,9 @@ def describe_fit(verdict: Verdict, estimator: Any, samples: Samples) -> dict[str
         "sizes": verdict.sizes.tolist(),
         "ambiguous": len(verdict.ambiguous),
     }
-    for name in ("objective_", "gamma_", "crispness_", "membership_state_", "converged_", "n_iter_"):
+    if verdict.fit.outlier_scores is not None:
+        found["outliers"] = len(verdict.outliers)
+    for name in ("noise_share_", "objective_", "gamma_", "crispness_", "membership_state_", "converged_", "n_iter_"):
         if hasattr(estimator, name):
             found[name.rstrip("_")] = to_json_value(getattr(estimator, name))
     return found | {"scores": format_scores(verdict.scores)}

@@ -33,6 +33,8 @@ def predict(
 ) -> None:
     """Label the rows of a table by a model that was fitted before; the model is not changed.
 
+    The columns are those of afcm fit.
+
     Example: afcm predict model.afcm new.csv --out labelled.csv
     """
     console = make_console()
@@ -50,7 +52,8 @@ def predict(
         outcome.print_json(found | {"notes": notes})
     elif str(out) != "-":
         sizes = ", ".join(str(size) for size in found["sizes"])
-        typer.echo(f"{found['n_samples']} samples in clusters of {sizes}; {found['ambiguous']} ambiguous")
+        outliers = f"; {found['outliers']} look like background" if found.get("outliers") else ""
+        typer.echo(f"{found['n_samples']} samples in clusters of {sizes}; {found['ambiguous']} ambiguous{outliers}")
         typer.echo(f"written: {out}")
 
 
@@ -74,6 +77,7 @@ def load_for_model(fitted: Any, about: dict[str, Any], source: Source, label: st
 def label_samples(fitted: Any, samples: Samples, out: Path) -> dict[str, Any]:
     """Write the table with labels and memberships by the model; return the findings."""
     from afcm.metrics.ambiguity import ambiguity, honest_memberships, is_ambiguous
+    from afcm.models.background import CLEAR
     from afcm.report.verdict import name_classes, score_labels
 
     estimator = last_step(fitted)
@@ -84,15 +88,17 @@ def label_samples(fitted: Any, samples: Samples, out: Path) -> dict[str, Any]:
     soft = hasattr(estimator, "predict_proba")
     memberships = estimator.predict_proba(X) if soft else np.eye(estimator.n_clusters)[labels]
     doubt = ambiguity(honest_memberships(estimator, X) if hasattr(estimator, "memberships_") else memberships)
-    write_table(iterate_results(samples.table, labels, memberships, doubt, samples.rows), out)
+    scores = np.asarray(estimator.outlier_scores(X)) if hasattr(estimator, "outlier_scores_") else None
+    write_table(iterate_results(samples.table, labels, memberships, doubt, samples.rows, outlier_scores=scores), out)
     classes = samples.get_column(samples.label)
-    return {
+    found = {
         "method": type(estimator).__name__,
         "n_samples": len(labels),
         "n_clusters": memberships.shape[1],
         "sizes": np.bincount(labels, minlength=memberships.shape[1]).tolist(),
         "ambiguous": int(is_ambiguous(doubt).sum()),
         "scores": outcome.format_scores(None if classes is None else score_labels(name_classes(classes), labels)),
-        "added_columns": name_result_columns(samples.table, memberships.shape[1]),
+        "added_columns": name_result_columns(samples.table, memberships.shape[1], scored=scores is not None),
         "files": [str(out)],
     }
+    return found if scores is None else found | {"outliers": int((scores >= CLEAR).sum())}

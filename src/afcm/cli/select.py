@@ -33,6 +33,8 @@ def select(
 ) -> None:
     """How many clusters a table has: a recommendation with its reason, beside six criteria.
 
+    Samples that look like background, which belongs to no cluster, are not counted; the criteria see them.
+
     With --report the page also shows an AFCM fit with the recommended number.
 
     Example: afcm select data.csv --report report.html
@@ -57,6 +59,7 @@ def select(
     if json:
         table = [{name: outcome.to_json_value(value) for name, value in row.items()} for row in selection.table]
         found = {"n_clusters": selection.n_clusters, "reason": selection.reason}
+        found["background_share"] = selection.background_share
         outcome.print_json(found | {"votes": selection.votes, "table": table})
     else:
         typer.echo(str(selection) if report is None else f"{selection}\nwritten: {report}")

@@ -17,6 +17,7 @@ from afcm.estimators.afcm import AFCM
 from afcm.estimators.base import crispness, hard_labels, membership_state
 from afcm.metrics import adjusted_rand, clustering_accuracy, normalized_mutual_info
 from afcm.metrics.ambiguity import ambiguity, honest_memberships, is_ambiguous
+from afcm.models.background import CLEAR
 from afcm.report import words
 from afcm.report.features import Ints
 
@@ -42,6 +43,8 @@ class Fit:
     converged: bool | None = None
     history: dict[str, Floats] = field(default_factory=dict)
     embedding: Floats | None = None
+    noise_share: float | None = None
+    outlier_scores: Floats | None = None
 
     @classmethod
     def of(cls, estimator: Any, X: Any) -> Fit:
@@ -66,6 +69,8 @@ class Fit:
             converged=getattr(estimator, "converged_", None),
             history={name: values for name, values in traces.items() if values.ndim == 1},
             embedding=_read(estimator, "embedding_", _to_floats),
+            noise_share=_read(estimator, "noise_share_", float),
+            outlier_scores=_read(estimator, "outlier_scores_", _to_floats),
         )
 
 
@@ -115,6 +120,14 @@ class Verdict:
         return order[is_ambiguous(self.ambiguity[order])]
 
     @cached_property
+    def outliers(self) -> Ints:
+        """The samples that are rather background than of a cluster, the worst first."""
+        if self.fit.outlier_scores is None:
+            return np.empty(0, dtype=np.intp)
+        order = np.argsort(-self.fit.outlier_scores, kind="stable")
+        return order[self.fit.outlier_scores[order] >= CLEAR]
+
+    @cached_property
     def pairs(self) -> list[tuple[int, int, int]]:
         """(cluster, cluster, ambiguous samples between them), the most first."""
         if not self.ambiguous.size:
@@ -140,6 +153,7 @@ class Verdict:
             words.describe_doubt(self.ambiguous.size, self.n_samples, self.pairs, can_doubt=can_doubt)
             if doubtful
             else "",
+            words.describe_background(fit.noise_share, self.outliers.size),
             f"{softness} {words.describe_calibration(n_moved) if fit.calibrated and doubtful else ''}".strip(),
             words.describe_components(fit.n_components, self.n_clusters, joins=fit.joins),
             words.describe_convergence(fit.converged, fit.n_iter, None if change is None else float(change[-1])),

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from statistics import median
 
-from afcm._util.messages import count_noun
+from afcm._util.messages import count_noun, format_about, format_share
 
 # Up to so many clusters the sizes are listed one by one.
 LISTED_SIZES = 8
@@ -35,10 +35,7 @@ def format_number(value: float | None, digits: int = 3) -> str:
 
 def format_percent(count: int, total: int) -> str:
     """Write a share in whole percent, never 0 or 100 unless it is."""
-    share = 100 * count / total if total else 0.0
-    if 0 < share < 0.5:
-        return "under 1 %"
-    return f"{min(round(share), 99) if count < total else 100} %"
+    return format_share(count / total) if total else "100 %"
 
 
 def describe_sizes(sizes: Sequence[int], *, auto: bool = False) -> str:
@@ -77,6 +74,20 @@ def describe_doubt(
         return f"{said} It lies between clusters {first} and {second}."
     share = "All of them lie" if between == n_ambiguous else f"Most often ({between:,}) they lie"
     return f"{said} {share} between clusters {first} and {second}."
+
+
+def describe_background(share: float | None, n_outliers: int) -> str:
+    """Say how much background the model found; ``n_outliers``: samples that are rather background than of a cluster."""
+    if not share:
+        return ""
+    if not n_outliers:
+        clear = "for no single one is that more likely than not"
+    else:
+        clear = f"for {n_outliers:,} that is more likely than not (outlier score of at least 0.5)"
+    return (
+        f"{format_about(share).capitalize()} of the samples look like background, which belongs to no cluster: {clear}. They "
+        "have labels and memberships like all others."
+    )
 
 
 def describe_memberships(

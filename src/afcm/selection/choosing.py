@@ -17,6 +17,7 @@ from sklearn.cluster import KMeans
 from sklearn.utils import check_array, check_random_state
 
 from afcm._typing import Floats
+from afcm._util.messages import format_about
 from afcm.arrays import to_host
 from afcm.estimators import validation
 from afcm.estimators.inputs import DTYPES
@@ -72,6 +73,8 @@ class Selection:
         The number each criterion would choose by itself.
     parts : Parts
         The pieces of the graph, on which the recommendation rests.
+    background_share : float
+        Share of the samples that look like background and had no part in the count.
     """
 
     n_clusters: int
@@ -79,6 +82,7 @@ class Selection:
     table: list[dict[str, float]]
     votes: dict[str, int]
     parts: Parts
+    background_share: float = 0.0
 
     def __str__(self) -> str:
         names = ["n_clusters", *CRITERIA]
@@ -86,7 +90,15 @@ class Selection:
         for row in self.table:
             marks = ["*" if self.votes.get(name) == row["n_clusters"] else " " for name in names]
             lines.append("  ".join(f"{row[name]:>15.6g}{mark}" for name, mark in zip(names, marks, strict=True)))
-        return "\n".join([*lines, "* the choice of the column", f"n_clusters = {self.n_clusters}: {self.reason}"])
+        lines += ["* the choice of the column", f"n_clusters = {self.n_clusters}: {self.reason}", self.remark]
+        return "\n".join(line for line in lines if line)
+
+    @property
+    def remark(self) -> str:
+        """A sentence about background that was not counted, empty if there was none."""
+        if not self.background_share:
+            return ""
+        return f"{format_about(self.background_share)} of the samples look like background and were not counted"
 
     @property
     def curves(self) -> dict[str, Floats]:
@@ -116,7 +128,8 @@ def select_n_clusters(
 
     The recommendation counts the pieces of a neighbor graph that are separated by valleys deeper than chance makes
     them (`afcm.graph.counting`). It finds clusters of any shape, and says 1 if there are none. The six criteria of the
-    table are for comparison: most of them assume round clusters, and few can say 1.
+    table are for comparison: most of them assume round clusters, and few can say 1. Clear background, samples that
+    belong to no cluster, is not counted (`afcm.models.background`); the six criteria see it.
 
     Parameters
     ----------
@@ -155,7 +168,8 @@ def select_n_clusters(
     graph = normalize_graph(weights, nodes.masses)
     table = tabulate(X, graph, counts, check_random_state(random_state))
     best, reason = recommend(parts, counts)
-    return Selection(best, reason, table, collect_votes(table), parts)
+    share = 0.0 if stray is None else float(np.average(stray, weights=nodes.masses))
+    return Selection(best, reason, table, collect_votes(table), parts, share)
 
 
 def check_counts(n_clusters: Iterable[int], n_samples: int) -> list[int]:

@@ -1,4 +1,4 @@
-"""Append labels, memberships and ambiguity to a table, and write it as CSV, TSV, Parquet or JSON lines."""
+"""Append labels, memberships, ambiguity and outlier scores to a table, and write it as CSV, TSV, Parquet or JSON lines."""
 
 from __future__ import annotations
 
@@ -23,16 +23,18 @@ PIECE_ROWS, LINES = 131_072, 10_000
 
 
 def append_results(
-    table: pa.Table, labels: Any, memberships: Any, ambiguity: Any, rows: Any = None
+    table: pa.Table, labels: Any, memberships: Any, ambiguity: Any, rows: Any = None, *, outlier_scores: Any = None
 ) -> tuple[pa.Table, list[str]]:
     """Append ``label``, one ``membership_j`` a cluster and ``ambiguity``; also return the names of these columns.
 
-    If one of the names is taken, all of them begin with ``afcm_``. ``rows``: which rows were clustered (the others get
+    With ``outlier_scores`` a column ``outlier_score`` follows. If one of the names is taken, all of them begin with ``afcm_``. ``rows``: which rows were clustered (the others get
     no values).
     """
     found = {"label": np.asarray(labels, dtype=np.int64)}
     found |= {f"membership_{j}": column for j, column in enumerate(np.asarray(memberships).T)}
     found["ambiguity"] = ambiguity
+    if outlier_scores is not None:
+        found["outlier_score"] = outlier_scores
     prefix = ""
     while any(prefix + name in table.column_names for name in found):
         prefix += PREFIX
@@ -41,13 +43,16 @@ def append_results(
     return table, [prefix + name for name in found]
 
 
-def name_result_columns(table: pa.Table, n_clusters: int) -> list[str]:
-    """Return the names that `append_results` will give its columns beside those of the table."""
-    return append_results(table.slice(0, 0), [], np.empty((0, n_clusters)), np.empty(0))[1]
+def name_result_columns(table: pa.Table, n_clusters: int, *, scored: bool = False) -> list[str]:
+    """Return the names that `append_results` will give its columns; ``scored``: outlier scores are among them."""
+    none = np.empty(0)
+    return append_results(
+        table.slice(0, 0), [], np.empty((0, n_clusters)), none, outlier_scores=none if scored else None
+    )[1]
 
 
 def iterate_results(
-    table: pa.Table, labels: Any, memberships: Any, ambiguity: Any, rows: Any = None
+    table: pa.Table, labels: Any, memberships: Any, ambiguity: Any, rows: Any = None, *, outlier_scores: Any = None
 ) -> Iterator[pa.Table]:
     """Yield `append_results` some rows at a time: large tables need not be held twice. ``rows`` rise."""
     for start in range(0, max(table.num_rows, 1), PIECE_ROWS):
@@ -56,7 +61,8 @@ def iterate_results(
             mine = slice(*np.searchsorted(rows, [start, start + PIECE_ROWS]))
             local = rows[mine] - start
         piece = table.slice(start, PIECE_ROWS)
-        yield append_results(piece, labels[mine], memberships[mine], ambiguity[mine], local)[0]
+        scores = None if outlier_scores is None else outlier_scores[mine]
+        yield append_results(piece, labels[mine], memberships[mine], ambiguity[mine], local, outlier_scores=scores)[0]
 
 
 def spread_rows(values: Any, rows: Any, n_rows: int) -> pa.Array:
