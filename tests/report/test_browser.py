@@ -373,6 +373,82 @@ def test_nothing_global_is_left(visit, browser, tmp_path):
     empty.close()
 
 
+@pytest.fixture
+def stray_page(browser, tmp_path):
+    """The page of a model that holds the last six samples of 60 for background."""
+    fitted, X = model()
+    fitted.with_(noise_share=0.1, outlier_scores=np.repeat([0.1, 0.4999, 0.5, 0.93], [50, 4, 5, 1]))
+    path = write_report(Findings.of(fitted, X, classes=np.repeat(["u", "v", "w"], SIZES)), tmp_path / "stray.html")
+    page, errors = browser.new_page(), []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto(path.as_uri())
+    yield page
+    page.close()
+    assert errors == []
+
+
+def test_outliers_are_shown_hidden_or_alone(stray_page):
+    page = stray_page
+    assert shown(page) == "60 samples shown"
+    assert page.get_by_label("Show outliers").is_checked()
+    page.get_by_label("Hide outliers").check()
+    assert shown(page) == "54 samples shown of 60"
+    page.keyboard.press("ArrowRight")  # the next radio button
+    assert page.get_by_label("Only outliers (6)").is_checked()
+    assert shown(page) == "6 samples shown of 60"
+    assert column(page, 1) == [str(i) for i in range(54, 60)]
+    page.get_by_role("button", name="Show all").click()
+    assert shown(page) == "60 samples shown"
+    assert page.get_by_label("Show outliers").is_checked()
+
+
+def test_scores_are_in_the_table_and_told_of_a_sample(stray_page):
+    page = stray_page
+    head = page.get_by_role("columnheader", name="outlier score").get_by_role("button")
+    head.click()
+    head.click()
+    assert column(page, 6)[:7] == ["0.93", *["0.50"] * 6]
+    assert page.locator("#table .strong").count() == 6
+    page.locator("#table tbody button").first.click()
+    tip = page.locator("#tip").inner_text()
+    assert "cluster 2, class w, outlier\n" in tip
+    assert "outlier score 0.93" in tip
+    assert "class w, outlier," in page.locator("#said").inner_text()
+    page.locator("#table tbody tr[data-row='50'] button").click()  # 0.4999 is below 0.5
+    assert "cluster 2, class w\n" in page.locator("#tip").inner_text()
+
+
+def test_outliers_are_hollow(stray_page):
+    """The middle of an outlier has the color of the page, that of another sample its own."""
+    page = stray_page
+    page.get_by_label("Only outliers (6)").check()
+    read = """i => {
+        const [picture, marks] = ["points", "marks"].map((id) => {
+            const canvas = document.getElementById(id);
+            const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext("2d");
+            copy.drawImage(canvas, 0, 0);
+            return copy.getImageData(0, 0, canvas.width, canvas.height);
+        });
+        const inked = [...marks.data.keys()].filter((k) => k % 4 === 3 && marks.data[k] > 0).map((k) => (k - 3) / 4);
+        const mean = (list) => Math.round(list.reduce((a, b) => a + b, 0) / list.length);
+        const [x, y] = [mean(inked.map((k) => k % marks.width)), mean(inked.map((k) => Math.floor(k / marks.width)))];
+        return [...picture.data.slice(4 * (y * marks.width + x), 4 * (y * marks.width + x) + 3)];
+    }"""
+    page.locator("#table tbody tr[data-row='59'] button").click()
+    assert min(page.evaluate(read)) > 250
+    page.get_by_label("Hide outliers").check()
+    page.get_by_role("button", name="Next", exact=True).click()
+    page.get_by_role("button", name="Next", exact=True).click()
+    page.locator("#table tbody tr[data-row='53'] button").click()
+    assert min(page.evaluate(read)) < 250
+
+
+def test_without_background_there_is_nothing_to_filter(visit):
+    page = visit()
+    assert page.get_by_label("Hide outliers").count() == 0
+    assert page.get_by_role("columnheader", name="outlier score").count() == 0
+
+
 def test_one_cluster(browser, tmp_path):
     findings = Findings.of(soft(np.ones((5, 1))), grid(5, 1))
     path = write_report(findings, tmp_path / "one.html")

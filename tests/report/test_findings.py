@@ -118,6 +118,14 @@ def test_words_for_hand_built_states():
     assert not any("ambiguous" in sentence for sentence in said)
 
 
+def test_outliers_come_worst_first():
+    scores = np.array([0.2, 0.9, 0.5, 0.49])
+    findings = Findings.of(soft(drawn_memberships(4, 2), noise_share=0.4, outlier_scores=scores), grid(4))
+    assert findings.outliers.tolist() == [1, 2]
+    assert "for 2 that is more likely than not" in findings.summary[2]
+    assert Findings.of(soft(drawn_memberships(4, 2)), grid(4)).outliers.size == 0
+
+
 def test_a_model_with_labels_only():
     findings = Findings.of(Built().with_(labels=np.array([0, 0, 1])), grid(3))
     assert findings.summary == [

@@ -8,6 +8,7 @@ import json
 import math
 import re
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -50,7 +51,9 @@ def data_of(page):
 
 
 def test_ten_thousand_samples_of_twenty_features_stay_below_five_megabytes(tmp_path):
-    many = findings(10_000, 12, X=np.random.default_rng(0).normal(size=(10_000, 20)))
+    random = np.random.default_rng(0)
+    model = soft(drawn_memberships(10_000, 12), noise_share=0.3, outlier_scores=random.uniform(size=10_000))
+    many = Findings.of(model, random.normal(size=(10_000, 20)))
     path = write_report(many, tmp_path / "page.html")
     assert path.stat().st_size < 5e6
     assert len(data_of(path.read_text(encoding="utf-8"))["ids"]) == 10_000
@@ -119,6 +122,29 @@ def test_sections_come_with_what_they_need():
         assert f'<section id="{name}"' in full
     assert "load_model(&#34;a.model&#34;)" in full
     assert "predict" not in full.split('<section id="python"')[1].split("</section>")[0]  # this model cannot
+
+
+def test_background_is_on_the_page_where_there_is_some():
+    scores = np.repeat([0.0, 0.49999, 0.5, 1.0], 3)
+    stray = soft(drawn_memberships(12, 2), noise_share=0.25, outlier_scores=scores)
+    page = render_page(Findings.of(stray, grid(12)))
+    assert "<dt>background</dt><dd>25 %</dd>" in page
+    assert "About 25 % of the samples look like background" in page
+    assert "Only outliers (6)" in page
+    data = data_of(page)
+    assert [score >= data["outlierThreshold"] for score in data["outliers"]] == [False] * 6 + [True] * 6
+    for clean in (soft(drawn_memberships(12, 2), noise_share=0.0, outlier_scores=np.zeros(12)), None):
+        page = render_page(findings() if clean is None else Findings.of(clean, grid(12)))
+        assert "Only outliers" not in page
+        assert "like background" not in page
+        assert data_of(page)["outliers"] is None
+
+
+def test_a_selection_says_what_it_did_not_count():
+    chosen = replace(selection(), background_share=0.1)
+    assert "About 10 % of the samples look like background and were not counted." in render_page(
+        findings(selection=chosen)
+    )
 
 
 def test_clusters_against_classes():

@@ -11,6 +11,7 @@ import numpy as np
 
 from afcm._typing import Floats
 from afcm.metrics.ambiguity import AMBIGUOUS
+from afcm.models.background import CLEAR
 from afcm.plots.colors import cluster_colors, marker, mix_colors, opacity
 from afcm.report.features import Ints
 from afcm.report.findings import Findings
@@ -73,8 +74,18 @@ def collect_data(findings: Findings) -> dict[str, Any]:
         "features": describe_features(findings, rows),
         "idName": shorten(findings.id_name),
         "threshold": AMBIGUOUS,
+        "outliers": list_outlier_scores(findings, rows),
+        "outlierThreshold": CLEAR,
         "name": shorten(findings.title),
     }
+
+
+def list_outlier_scores(findings: Findings, rows: Ints) -> list[float | int | None] | None:
+    """Round the scores down, so that one below the threshold stays below it; None where there is no background."""
+    scores = findings.fit.outlier_scores
+    if scores is None or not findings.fit.noise_share:
+        return None
+    return round_numbers(np.floor(1000 * scores[rows]) / 1000, 3)
 
 
 def describe_view(view: View, rows: Ints, labels: Ints, n_clusters: int) -> dict[str, Any]:

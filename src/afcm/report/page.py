@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from afcm._util.atomic_files import replace_file
+from afcm._util.messages import format_share
 from afcm._util.optional import require
 from afcm.plots.colors import cluster_colors
 from afcm.report import charts, words
@@ -88,6 +89,7 @@ def build_context(findings: Findings) -> dict[str, Any]:
         "box": charts,
         "number": words.format_number,
         "python_name": json.dumps(findings.model_file, ensure_ascii=False),
+        "outliers": f"{np.isin(findings.outliers, findings.shown).sum():,}" if findings.fit.noise_share else None,
         "table_features": min(len(findings.features.names), MAX_TABLE_FEATURES),
     }
 
@@ -99,6 +101,8 @@ def list_figures(findings: Findings) -> list[tuple[str, str]]:
     if findings.n_clusters > 1:
         part = words.format_percent(findings.ambiguous.size, findings.n_samples)
         shown += [("ambiguous", f"{findings.ambiguous.size:,} ({part})"), ("crispness", f"{fit.crispness:.2f}")]
+    if fit.noise_share:
+        shown.append(("background", format_share(fit.noise_share)))
     if fit.n_iter is not None:
         shown.append(("sweeps", f"{fit.n_iter:,}"))
     return shown

@@ -18,9 +18,10 @@ function turnPage(step) {
 }
 
 function showAll() {
-  Object.assign(state, { cluster: null, only: false, text: "", boxed: null, corner: null });
+  Object.assign(state, { cluster: null, only: false, outliers: "all", text: "", boxed: null, corner: null });
   byId("find").value = "";
   if (byId("only")) byId("only").checked = false;
+  for (const radio of document.querySelectorAll("[name=outliers]")) radio.checked = radio.value === "all";
   update();
 }
 
@@ -35,6 +36,9 @@ function listenToControls() {
   const on = (id, event, deed) => byId(id)?.addEventListener(event, deed);
   for (const radio of document.querySelectorAll("[name=view]")) {
     radio.addEventListener("change", () => showView(Number(radio.value)));
+  }
+  for (const radio of document.querySelectorAll("[name=outliers]")) {
+    radio.addEventListener("change", () => { state.outliers = radio.value; update(); });
   }
   for (const pick of document.querySelectorAll("[data-cluster]")) {
     const cluster = Number(pick.dataset.cluster);

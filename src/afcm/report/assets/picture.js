@@ -52,25 +52,32 @@ function draw() {
   if (!data.views.length || !plot.clientWidth) return;
   place();
   const context = fresh(byId("points"));
-  const [faint, ink] = [color("--faint"), color("--ink")];
+  const [faint, ink, ground] = [color("--faint"), color("--ink"), color("--page")];
   for (const dimmed of [true, false]) {
     for (let i = 0; i < count; i += 1) {
       if (Boolean(visible[i]) === dimmed) continue;
-      drawPoint(context, i, dimmed ? faint : null, ink);
+      drawPoint(context, i, dimmed ? faint : null, ink, ground);
     }
   }
   if (data.clusters.length > 1) drawNumbers(context, ink);
   drawMarks();
 }
 
-function drawPoint(context, i, faint, ink) {
+function drawPoint(context, i, faint, ink, ground) { // an outlier is hollow
   const path = paths[data.labels[i]];
   context.save();
   context.translate(x[i], y[i]);
   context.scale(radius, radius);
   context.globalAlpha = faint ? 0.5 : data.opacity[i] / 100;
-  context.fillStyle = faint ?? `#${data.colors.substr(6 * i, 6)}`;
+  const own = faint ?? `#${data.colors.substr(6 * i, 6)}`;
+  context.fillStyle = outlying(i) ? ground : own;
   context.fill(path);
+  if (outlying(i)) {
+    context.globalAlpha = faint ? 0.5 : 1;
+    context.lineWidth = 2 / radius;
+    context.strokeStyle = own;
+    context.stroke(path);
+  }
   if (!faint) {
     context.globalAlpha = 0.55;
     context.lineWidth = 0.7 / radius;

@@ -16,7 +16,7 @@ const radius = count <= 300 ? 5 : count <= 2000 ? 4 : 2.8;
 const collator = new Intl.Collator(undefined, { numeric: true });
 
 const state = {
-  view: 0, jitter: false, cluster: null, only: false, text: "", boxed: null, // what to show
+  view: 0, jitter: false, cluster: null, only: false, outliers: "all", text: "", boxed: null, // what to show
   column: null, descending: false, page: 0, // how the table is sorted
   hovered: -1, focused: -1, chosen: -1, corner: null, // where the reader is
 };
@@ -46,6 +46,8 @@ function nextCluster(i) { // the best one beside the label
   return null;
 }
 
+const outlying = (i) => data.outliers !== null && data.outliers[i] >= data.outlierThreshold;
+
 function columns() {
   const list = [
     { name: data.idName, value: (i) => data.ids[i], text: (i) => data.ids[i] },
@@ -55,6 +57,7 @@ function columns() {
     { name: "ambiguity", value: (i) => data.ambiguity[i], show: fixed, numeric: true },
   ];
   if (data.clusters.length === 1) list.splice(2);
+  if (data.outliers) list.push({ name: "outlier score", value: (i) => data.outliers[i], show: fixed, numeric: true, strong: outlying });
   if (data.classes) list.push({ name: "class", value: (i) => data.classes[i], text: (i) => data.classes[i] });
   data.features.names.forEach((name, k) => {
     list.push({ name, value: (i) => data.features.values[k][i], text: (i) => feature(k, i), numeric: true });
@@ -69,12 +72,14 @@ const called = (i) => (/^\d+$/.test(data.ids[i]) ? `${data.idName} ${data.ids[i]
 function described(i) { // for tooltip and screen reader
   const lines = [];
   const pairs = data.memberships[i];
-  lines.push(`cluster ${data.labels[i]}${data.classes ? `, class ${data.classes[i] || "unknown"}` : ""}`);
+  const name = `cluster ${data.labels[i]}${data.classes ? `, class ${data.classes[i] || "unknown"}` : ""}`;
+  lines.push(outlying(i) ? `${name}, outlier` : name);
   if (data.clusters.length > 1) {
     const shares = [];
     for (let k = 0; k < Math.min(pairs.length, 8); k += 2) shares.push(`${pairs[k]}: ${fixed(pairs[k + 1])}`);
     lines.push(`memberships ${shares.join(", ")}`, `ambiguity ${fixed(data.ambiguity[i])}`);
   }
+  if (data.outliers) lines.push(`outlier score ${fixed(data.outliers[i])}`);
   for (const k of data.features.telling.slice(0, 5)) {
     lines.push(`${data.features.names[k]} ${feature(k, i)}`);
   }
@@ -85,6 +90,7 @@ function described(i) { // for tooltip and screen reader
 function passes(i) {
   return (state.cluster === null || data.labels[i] === state.cluster)
     && (!state.only || data.ambiguity[i] >= data.threshold)
+    && (state.outliers === "all" || outlying(i) === (state.outliers === "only"))
     && (!state.boxed || state.boxed[i] === 1)
     && (!state.text || data.ids[i].toLowerCase().includes(state.text));
 }

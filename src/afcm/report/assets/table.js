@@ -46,6 +46,7 @@ function row(i) {
   table.forEach((column, k) => {
     const content = k === 0 ? button(data.ids[i], () => choose(i)) : k === 1 ? swatch(data.labels[i]) : column.text(i);
     const element = cell(k === 0 ? "th" : "td", content, column.numeric ? "num" : "");
+    if (column.strong?.(i)) element.classList.add("strong");
     if (k === 0) element.scope = "row";
     line.append(element);
   });
