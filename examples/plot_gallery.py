@@ -1,4 +1,4 @@
-"""Every display of `afcm.plots` on Iris, as PNG files.
+"""Every display of `afcm.plots` on Iris (outliers: two moons with stray samples), as PNG files.
 
 python examples/plot_gallery.py --out out/gallery
 """
@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
-from sklearn.datasets import load_iris
+import numpy as np
+from sklearn.datasets import load_iris, make_moons
 
 from afcm import AFCM, PlainAFCM, plots, select_n_clusters
 
@@ -23,6 +24,7 @@ def displays() -> dict[str, Any]:
     model = AFCM(3, graph_weight=1000.0 * len(X), random_state=0).fit(X)
     plain = PlainAFCM(3, random_state=0).fit(X)
     selection = select_n_clusters(X, range(1, 9), random_state=0)
+    stray = scatter_moons()
     return {
         "embedding": plots.EmbeddingDisplay.from_estimator(model, calibrated=True),
         "embedding-components": plots.EmbeddingDisplay.from_estimator(plain, X),
@@ -30,10 +32,17 @@ def displays() -> dict[str, Any]:
         "membership": plots.MembershipDisplay.from_estimator(plain),
         "bands": plots.BandsDisplay.from_estimator(model, calibrated=True),
         "ambiguity": plots.AmbiguityDisplay.from_estimator(model),
+        "outliers": plots.OutliersDisplay.from_estimator(AFCM(2, random_state=0).fit(stray), stray),
         "profiles": plots.ProfilesDisplay.from_estimator(model, X),
         "eigengap": plots.EigengapDisplay.from_estimator(model, X),
         "selection": plots.SelectionDisplay.from_selection(selection),
     }
+
+
+def scatter_moons() -> Any:
+    """Two moons of 540 samples, and 60 that are spread over all."""
+    moons, _ = make_moons(540, noise=0.05, random_state=0)
+    return np.vstack([moons, np.random.default_rng(0).uniform([-2, -1.5], [3, 2], size=(60, 2))])
 
 
 def main(arguments: list[str] | None = None) -> int:

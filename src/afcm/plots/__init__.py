@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from afcm.plots.eigengap import EigengapDisplay
     from afcm.plots.embedding import EmbeddingDisplay
     from afcm.plots.membership import MembershipDisplay
+    from afcm.plots.outliers import OutliersDisplay
     from afcm.plots.profiles import ProfilesDisplay
     from afcm.plots.selection import SelectionDisplay
 
@@ -28,6 +29,7 @@ __all__ = [
     "EigengapDisplay",
     "EmbeddingDisplay",
     "MembershipDisplay",
+    "OutliersDisplay",
     "ProfilesDisplay",
     "SelectionDisplay",
 ]
