@@ -26,7 +26,7 @@ from afcm.linalg.ratios import inverse_sqrt
 from afcm.neighbors import find_neighbors
 
 # p, the quantile Q and the surroundings were settled on the noise suite's first seeds, the shapes and our tables, among
-# some thirty settings; docs/noise.md has the table.
+# some 35 settings; docs/noise.md says how.
 STRENGTH = 8.0
 QUANTILE = 0.25
 # The surroundings are about n/c nodes: the so many nearest of a random sample of so many for each cluster.

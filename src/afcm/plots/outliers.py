@@ -90,7 +90,9 @@ class OutliersDisplay(Display):
         model, seen = resolve_model(estimator, X)
         if not hasattr(model, "outlier_scores_"):
             name = type(model).__name__
-            raise ValueError(f"{name} has no outlier_scores_; give an AFCM that was fitted with noise='auto' on samples")
+            raise ValueError(
+                f"{name} has no outlier_scores_; give an AFCM that was fitted with noise='auto' on samples"
+            )
         scores = model.outlier_scores_ if X is None else model.outlier_scores(seen)
         if X is None or np.shape(X)[1] != 2:
             return cls(scores, model.noise_share_)._plot_on(ax)

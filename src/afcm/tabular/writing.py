@@ -1,4 +1,4 @@
-"""Append labels, memberships, ambiguity and outlier scores to a table, and write it as CSV, TSV, Parquet or JSON lines."""
+"""Append labels, memberships and scores to a table, and write it as CSV, TSV, Parquet or JSON lines."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def append_results(
 ) -> tuple[pa.Table, list[str]]:
     """Append ``label``, one ``membership_j`` a cluster and ``ambiguity``; also return the names of these columns.
 
-    With ``outlier_scores`` a column ``outlier_score`` follows. If one of the names is taken, all of them begin with ``afcm_``. ``rows``: which rows were clustered (the others get
-    no values).
+    With ``outlier_scores`` a column ``outlier_score`` follows. If one of the names is taken, all of them begin with
+    ``afcm_``. ``rows``: which rows were clustered (the others get no values).
     """
     found = {"label": np.asarray(labels, dtype=np.int64)}
     found |= {f"membership_{j}": column for j, column in enumerate(np.asarray(memberships).T)}
