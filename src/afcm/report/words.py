@@ -85,8 +85,8 @@ def describe_background(share: float | None, n_outliers: int) -> str:
     else:
         clear = f"for {n_outliers:,} that is more likely than not (outlier score of at least 0.5)"
     return (
-        f"{format_about(share).capitalize()} of the samples look like background, which belongs to no cluster: {clear}. "
-        "They have labels and memberships like all others."
+        f"{format_about(share).capitalize()} of the samples look like background, which belongs to no cluster: {clear}."
+        " They have labels and memberships like all others."
     )
 
 
