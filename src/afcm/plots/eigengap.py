@@ -22,7 +22,8 @@ class EigengapDisplay(Display):
     """Leading eigenvalues of the normalized graph: c of them near 1 and a gap speak for c clusters.
 
     Round clusters show a clear gap. Long ones, such as rings, have eigenvalues near 1 of their own, and the largest gap
-    may come much later: `select_n_clusters` does not rely on it.
+    may come much later: `select_n_clusters` does not rely on it. Masses by density (`AFCM.density_strength`) let later
+    eigenvalues fall faster, which moves the largest gap too.
 
     Parameters
     ----------
@@ -49,7 +50,7 @@ class EigengapDisplay(Display):
     >>> from afcm import AFCM
     >>> from afcm.plots import EigengapDisplay
     >>> X, _ = make_blobs(100, centers=[[0, 0], [9, 0], [0, 9]], random_state=0)
-    >>> EigengapDisplay.from_estimator(AFCM(3), X, ax=Figure().subplots()).best
+    >>> EigengapDisplay.from_estimator(AFCM(3, density_strength=0), X, ax=Figure().subplots()).best
     3
     """
 
