@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Self
 
-import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -19,6 +18,7 @@ from afcm.checkpoints import check_checkpoint_early, open_journal
 from afcm.estimators import validation
 from afcm.estimators.base import SoftClusterer, hard_labels
 from afcm.estimators.inputs import forget, validate_samples, validate_weights
+from afcm.estimators.noise import OutlierScores, set_aside
 from afcm.estimators.parameters import ITERATIVE, Rules, choice, choice_or_array, integer, real, share_or_none
 from afcm.exceptions import NoClustersWarning, NotConvergedWarning
 from afcm.fitting import starts
@@ -43,7 +43,7 @@ DEFAULT_GRAPH_WEIGHT = 3.0
 CLEAN_CUT = 0.01
 
 
-class AFCM(SoftClusterer):
+class AFCM(OutlierScores, SoftClusterer):
     """Adaptive fuzzy c-means with graph embedding: soft clusters of any shape (the paper's Algorithm 1).
 
     Memberships, centers, their fuzziness γ and an embedding Z of the samples are learned together, by lowering
@@ -333,13 +333,6 @@ class AFCM(SoftClusterer):
         """
         return arrays.to_device_of(self._fitted_graph().memberships(self._validate_queries(X)), X)
 
-    def outlier_scores(self, X: Any) -> Any:
-        """Probability of new samples to be background rather than of any cluster (n,), from 0 to 1.
-
-        The background is the one that the fit found: 0 for all samples if it found none.
-        """
-        return arrays.to_device_of(self._fitted_graph().outlier_scores(self._validate_queries(X)), X)
-
     def calibrated_memberships(self, X: Any = None) -> Any:
         """Memberships softened by how mixed a sample's neighborhood is, n×c; rows sum to 1.
 
@@ -375,7 +368,7 @@ class AFCM(SoftClusterer):
     def _prepare(self, X: Any, sample_weight: Any) -> PreparedGraph:
         given, X = X, self._validate_training(X)
         weights = validate_weights(X, sample_weight)
-        nodes = self._find_nodes(X, self._set_aside(X, weights) if self.graph == "anchors" else weights)
+        nodes = self._find_nodes(X, weights)
         n_clusters, n_neighbors, n_anchors = (
             None if isinstance(value, str) else int(value)
             for value in (self.n_clusters, self.n_neighbors, self.n_anchors)
@@ -429,16 +422,10 @@ class AFCM(SoftClusterer):
                 "graph='neighbors'"
             )
 
-    def _set_aside(self, X: Any, weights: Any) -> Any:
-        """The weights of the samples, 0 for clear background."""
-        stray = None if self.noise is None else find_clear_background(X, weights, self.noise)
-        if stray is None:
-            return weights
-        kept = (~stray).astype(np.float64)
-        return kept if weights is None else weights * kept
-
     def _find_nodes(self, X: Any, weights: Any) -> DistinctRows:
-        least = 2 if self.n_clusters == "auto" else self.n_clusters
+        least = 2 if self.n_clusters == "auto" else int(self.n_clusters)
+        if self.graph == "anchors":  # they are not learned from background
+            weights = set_aside(X, weights, self.noise, least)
         if arrays.is_chunked(X):
             n_distinct = validation.count_distinct(X, weights, max(least, 2))
             validation.check_enough_samples(least, X.shape[0], n_distinct)
@@ -527,10 +514,12 @@ class AFCM(SoftClusterer):
         home = None if prepared.to_host else state.centers
         self.embedding_, memberships = arrays.to_device_of(fitted.expand(prepared.samples), home)
         self._fitted = fitted.to_host() if prepared.to_host else fitted
-        forget(self, "anchors_", "n_anchors_", "outlier_scores_", "noise_share_")
-        if fitted.densities is not None:
-            self.outlier_scores_ = arrays.to_device_of(fitted.outlier_scores(prepared.samples), home)
-            self.noise_share_ = fitted.densities.share
+        forget(self, "anchors_", "n_anchors_")
+        if fitted.densities is None:
+            self._store_scores(None)
+        else:
+            scores = arrays.to_device_of(fitted.outlier_scores(prepared.samples), home)
+            self._store_scores(fitted.densities.share, scores)
         if isinstance(prepared, PreparedAnchors):
             self.anchors_ = prepared.similarity.anchors
             self.n_anchors_ = self.anchors_.shape[0]
@@ -564,6 +553,9 @@ class AFCM(SoftClusterer):
         if self.affinity == "precomputed" and X.min() < 0:
             raise ValueError(f"X holds a negative similarity ({X.min():.6g}); use numbers of at least 0")
         return X
+
+    def _score_background(self, X: Any) -> Any:
+        return self._fitted.outlier_scores(X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -16,11 +16,13 @@ from afcm.equations import fuzzy_c_means, paper
 from afcm.estimators import validation
 from afcm.estimators.base import MERGED_TOL, MembershipSummary, SoftClusterer, crispness, hard_labels, summarize
 from afcm.estimators.inputs import cast, draw_memberships, forget, validate_init, validate_samples, validate_weights
+from afcm.estimators.noise import set_aside
 from afcm.estimators.parameters import ITERATIVE, Rules, choice, choice_or_array, integer
 from afcm.estimators.streaming import STREAM_ATTRIBUTES, Stream, to_double
 from afcm.fitting import starts
 from afcm.fitting.loop import STOP_RULES, best_run
 from afcm.models.centers import CenterProblem, CenterState, Precision
+from afcm.models.cluster_mixture import Share
 from afcm.models.plain import total_scatter
 
 # Runs from random starts, unless the user says how many.
@@ -41,6 +43,7 @@ class CenterClusterer(SoftClusterer):
     device: Any
     warm_start: bool
     stop: str = "either"
+    noise: Share = None
 
     _parameter_rules: ClassVar[Rules] = {
         **ITERATIVE,
@@ -61,10 +64,14 @@ class CenterClusterer(SoftClusterer):
         sample_weight : array (n_samples,), optional
             Weight 0 is as if the sample were absent, weight 2 as if it were there twice.
         """
+        return self._fit(X, sample_weight, self.noise)
+
+    def _fit(self, X: Any, sample_weight: Any, noise: Share) -> Self:
         self._check_parameters()
         forget(self, *STREAM_ATTRIBUTES)
         given, X = X, validate_samples(self, X, device=self.device)
-        masses, scatter = self._check_masses(X, sample_weight)
+        weights = validate_weights(X, sample_weight)
+        masses, scatter = self._check_masses(X, set_aside(X, weights, noise, self.n_clusters))
         journal = open_journal(self, X, masses)
         random = journal.restore_random(check_random_state(self.random_state))
         self._prepare(X, masses, random)
@@ -82,6 +89,7 @@ class CenterClusterer(SoftClusterer):
         self._variance = problem.total_scatter / problem.mass
         memberships = arrays.to_device_of(best.state.memberships, given)
         self._store_run(best, memberships, doubt_hard=problem.is_capped(best.state.precision))
+        self._tell_background(X, weights, noise, given)
         if interrupt is not None:
             raise interrupt
         return self
@@ -92,7 +100,8 @@ class CenterClusterer(SoftClusterer):
         The first batch is fitted as by `fit` and should show all clusters. Each further one is looked at once: its
         statistics join those of the batches before, which fade slowly, and give new centers (and γ). What belongs to
         samples (``memberships_``, ``labels_``, ``objective_``) is that of this batch; ``n_batches_`` and ``mass_seen_``
-        count what was seen.
+        count what was seen. ``noise`` concerns `fit` alone: batches are learned from as they are, and get no outlier
+        scores.
 
         Parameters
         ----------
@@ -102,7 +111,7 @@ class CenterClusterer(SoftClusterer):
             As for `fit`.
         """
         if not hasattr(self, "_stream"):
-            self.fit(X, sample_weight=sample_weight)
+            self._fit(X, sample_weight, None)
             stream = Stream.from_batch(self._state_of(X, sample_weight))
         else:
             batch = self._state_of(X, sample_weight)
@@ -128,9 +137,8 @@ class CenterClusterer(SoftClusterer):
         rounding = MEMBERSHIP_ROUNDING * float(array_namespace(X).finfo(X.dtype).eps)
         return max(float(self.tol), rounding if self.stop == "memberships" else 0.0)
 
-    def _check_masses(self, X: Any, sample_weight: Any) -> tuple[Any, float]:
+    def _check_masses(self, X: Any, weights: Any) -> tuple[Any, float]:
         """The masses (or None), and the total scatter."""
-        weights = validate_weights(X, sample_weight)
         n_distinct = validation.count_distinct(X, weights, max(self.n_clusters, 2))
         validation.check_enough_samples(self.n_clusters, X.shape[0], n_distinct)
         if n_distinct < 2:
@@ -149,6 +157,9 @@ class CenterClusterer(SoftClusterer):
 
     def _prepare(self, X: Any, masses: Any, random: np.random.RandomState) -> None:
         """Set attributes that `_problem` needs and that only a fit can know."""
+
+    def _tell_background(self, X: Any, weights: Any, share: Share, home: Any) -> None:
+        """Learn the background after the fit, in a model that has the parameter ``noise``."""
 
     def _make_starters(self, problem: CenterProblem, random: np.random.RandomState) -> list[Callable[[], CenterState]]:
         if self._continues():

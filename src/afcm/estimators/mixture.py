@@ -15,13 +15,16 @@ from afcm.checkpoints import open_journal
 from afcm.equations import generalized_gaussian
 from afcm.equations.scatters import STRUCTURES, SingularScatterError
 from afcm.estimators import mixture_starts, validation
-from afcm.estimators.base import LikelihoodScores, SoftClusterer
+from afcm.estimators.base import LikelihoodScores, SoftClusterer, hard_labels
 from afcm.estimators.inputs import check_memory, validate_table
-from afcm.estimators.parameters import ITERATIVE, Rules, choice, choice_or_array, integer, real
+from afcm.estimators.noise import LearnedBackground, set_aside
+from afcm.estimators.parameters import ITERATIVE, Rules, choice, choice_or_array, integer, real, share_or_none
 from afcm.exceptions import AFCMWarning
 from afcm.fitting.loop import best_run, share_still
 from afcm.graph.duplicates import DistinctRows, merge_duplicates
 from afcm.models import mixture
+from afcm.models.cluster_mixture import Share
+from afcm.models.fitted_background import Assign
 from afcm.models.mixture import MixtureProblem, Parameters
 from afcm.models.plain import total_scatter
 
@@ -35,7 +38,7 @@ def check_shape(name: str, value: Any) -> None:
         raise ValueError(f"{name}={value!r} must lie between {lower} and {upper}; use 'learn' to estimate it")
 
 
-class GeneralizedGaussianMixture(LikelihoodScores, SoftClusterer):
+class GeneralizedGaussianMixture(LearnedBackground, LikelihoodScores, SoftClusterer):
     """Mixture of multivariate generalized Gaussians (the paper's proposition 1).
 
     Component j has the density ``C |Σ_j|^{-1/2} exp(−m y^β)`` with ``y = (x − v_j)ᵀ Σ_j⁻¹ (x − v_j)``. The shape β says
@@ -54,6 +57,11 @@ class GeneralizedGaussianMixture(LikelihoodScores, SoftClusterer):
         which is said in a warning.
     shared_shape : bool, default=True
         One β for all components (the paper), or one for each.
+    noise : "auto", None or float, default=None
+        ``"auto"`` looks for background, samples that belong to no cluster, and tells it by ``outlier_scores_`` and
+        ``noise_share_``; where a test finds none both are 0. A number between 0 and 1 is the share of background. Clear
+        background is left out of the learning, so that it bends no center, scatter or shape; every sample gets
+        memberships and a label in any case. None: nobody looks.
     init : {"k-means", "k-means++", "random"} or array, default="k-means"
         ``"random"`` draws random memberships. An array holds memberships (n_samples × n_clusters), or centers
         (n_clusters × n_features) of which each sample takes the nearest.
@@ -99,6 +107,11 @@ class GeneralizedGaussianMixture(LikelihoodScores, SoftClusterer):
     crispness_ : float
         0 when every membership is 1/c, 1 when every one is 0 or 1.
     membership_state_ : {"soft", "hard", "merged"}
+    noise_share_ : float
+        Estimated share of background among the samples.
+    outlier_scores_ : array (n_samples,)
+        Estimated probability of each sample to be background rather than of any cluster. Both are there unless
+        ``noise=None``.
     n_features_in_, feature_names_in_
 
     Examples
@@ -121,6 +134,7 @@ class GeneralizedGaussianMixture(LikelihoodScores, SoftClusterer):
         "n_init": integer(),
         "reg_covar": real(),
         "covariance_type": choice(*STRUCTURES),
+        "noise": share_or_none,
         "init": choice_or_array("k-means", "k-means++", "random"),
         "shared_shape": validation.check_flag,
         "warm_start": validation.check_flag,
@@ -134,6 +148,7 @@ class GeneralizedGaussianMixture(LikelihoodScores, SoftClusterer):
         covariance_type: str = "full",
         shape: float | str = "learn",
         shared_shape: bool = True,
+        noise: Share = None,
         init: Any = "k-means",
         n_init: int = 1,
         max_iter: int = 500,
@@ -147,6 +162,7 @@ class GeneralizedGaussianMixture(LikelihoodScores, SoftClusterer):
         self.covariance_type = covariance_type
         self.shape = shape
         self.shared_shape = shared_shape
+        self.noise = noise
         self.init = init
         self.n_init = n_init
         self.max_iter = max_iter
@@ -169,14 +185,15 @@ class GeneralizedGaussianMixture(LikelihoodScores, SoftClusterer):
         self._check_parameters()
         X = validate_table(self, X)
         weights = validation.check_sample_weight(sample_weight, X.shape[0])
-        samples = merge_duplicates(X, weights)
+        kept = set_aside(X, weights, self.noise, self.n_clusters)
+        samples = merge_duplicates(X, kept)
         validation.check_enough_samples(self.n_clusters, X.shape[0], samples.rows.size)
         if samples.rows.size == 1:
             raise ValueError(f"X has but one sample to learn a scatter from (n_samples={X.shape[0]}); use at least two")
         origin, problem = self._problem(X, samples)
-        journal = open_journal(self, X, weights)
+        journal = open_journal(self, X, kept)
         random = journal.restore_random(check_random_state(self.random_state))
-        given = partial(mixture_starts.read_given, self.init, self.n_clusters, X, weights, samples)
+        given = partial(mixture_starts.read_given, self.init, self.n_clusters, X, kept, samples)
         try:
             best, interrupt = best_run(
                 problem,
@@ -197,6 +214,7 @@ class GeneralizedGaussianMixture(LikelihoodScores, SoftClusterer):
         if not np.ndim(self.shape_):
             self.history_["shape"] = self.history_["shape"][:, 0]
         self._warn_of_needles()
+        self._tell_background(X, weights, self.noise, X)
         if interrupt is not None:
             raise interrupt
         return self
@@ -259,6 +277,12 @@ class GeneralizedGaussianMixture(LikelihoodScores, SoftClusterer):
 
     def _memberships_of(self, X: Any) -> Any:
         return generalized_gaussian.memberships(self._log_joint(X)).astype(X.dtype, copy=False)
+
+    def _validate_queries(self, X: Any) -> Any:
+        return self._validate_new_table(X)
+
+    def _assigner(self) -> Assign:
+        return lambda points: hard_labels(self._memberships_of(points))
 
     def transform(self, X: Any) -> Any:
         """Distances to the centers in each component's own metric Σ_j, n×c (Mahalanobis' for β = 1)."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -13,12 +13,16 @@ from sklearn.utils import check_random_state
 from afcm import arrays
 from afcm.equations import paper
 from afcm.estimators import validation
-from afcm.estimators.base import LikelihoodScores
+from afcm.estimators.base import LikelihoodScores, hard_labels
 from afcm.estimators.centers import CenterClusterer
+from afcm.estimators.noise import LearnedBackground
+from afcm.estimators.parameters import Rules, share_or_none
+from afcm.models.cluster_mixture import Share
+from afcm.models.fitted_background import Assign
 from afcm.models.plain import PlainProblem
 
 
-class PlainAFCM(LikelihoodScores, CenterClusterer):
+class PlainAFCM(LearnedBackground, LikelihoodScores, CenterClusterer):
     """Fuzzy c-means that learns its own fuzziness (the paper's Algorithm 2).
 
     Entropy-regularized fuzzy c-means whose precision γ is estimated with the centers. The same thing seen as a
@@ -27,6 +31,11 @@ class PlainAFCM(LikelihoodScores, CenterClusterer):
     Parameters
     ----------
     n_clusters : int, default=8
+    noise : "auto", None or float, default=None
+        ``"auto"`` looks for background, samples that belong to no cluster, and tells it by ``outlier_scores_`` and
+        ``noise_share_``; where a test finds none both are 0. A number between 0 and 1 is the share of background. Clear
+        background is left out of the learning, so that it bends neither centers nor γ; every sample gets
+        memberships and a label in any case. None: nobody looks, as in the paper. `partial_fit` never looks.
     init : {"k-means++", "random"} or array, default="k-means++"
         ``"random"`` draws random memberships (the paper's start). An array holds memberships (n_samples × n_clusters)
         or centers (n_clusters × n_features).
@@ -63,6 +72,11 @@ class PlainAFCM(LikelihoodScores, CenterClusterer):
         0 when every membership is 1/c, 1 when every one is 0 or 1.
     membership_state_ : {"soft", "hard", "merged"}
         ``"hard"``: all are 0 or 1, with a warning if γ ran to its cap; ``"merged"``: all are 1/c, with a warning.
+    noise_share_ : float
+        Estimated share of background among the samples.
+    outlier_scores_ : array (n_samples,)
+        Estimated probability of each sample to be background rather than of any cluster. Both are there unless
+        ``noise=None``.
     n_features_in_, feature_names_in_
 
     Examples
@@ -79,10 +93,13 @@ class PlainAFCM(LikelihoodScores, CenterClusterer):
     3.75
     """
 
+    _parameter_rules: ClassVar[Rules] = {**CenterClusterer._parameter_rules, "noise": share_or_none}
+
     def __init__(
         self,
         n_clusters: int = 8,
         *,
+        noise: Share = None,
         init: Any = "k-means++",
         n_init: int | str = "auto",
         max_iter: int = 300,
@@ -93,6 +110,7 @@ class PlainAFCM(LikelihoodScores, CenterClusterer):
         warm_start: bool = False,
     ) -> None:
         self.n_clusters = n_clusters
+        self.noise = noise
         self.init = init
         self.n_init = n_init
         self.max_iter = max_iter
@@ -104,6 +122,12 @@ class PlainAFCM(LikelihoodScores, CenterClusterer):
 
     def _problem(self, X: Any, masses: Any = None) -> PlainProblem:
         return PlainProblem(X, masses)
+
+    def _validate_queries(self, X: Any) -> Any:
+        return self._validate_new(X)
+
+    def _assigner(self) -> Assign:
+        return partial(assign, centers=arrays.to_host(self.cluster_centers_), precision=self.gamma_)
 
     def score_samples(self, X: Any) -> Any:
         """Log-density of each sample under the equivalent mixture."""
@@ -121,6 +145,11 @@ class PlainAFCM(LikelihoodScores, CenterClusterer):
         labels = np.sort(random.randint(self.cluster_centers_.shape[0], size=n))
         noise = random.standard_normal((n, self.n_features_in_)) / math.sqrt(2 * self.gamma_)
         return arrays.to_host(self.cluster_centers_)[labels] + noise, labels
+
+
+def assign(points: Any, centers: Any, precision: float) -> Any:
+    """The cluster of the largest membership, on the host."""
+    return hard_labels(PlainProblem(arrays.to_host(points)).memberships_at(centers, precision))
 
 
 def mixture_log_densities(points: Any, centers: Any, precision: float) -> Any:

@@ -60,6 +60,18 @@ def log_distances(squared: Floats) -> Floats:
     return xp.log(xp.where(squared > 0, squared, least)) / 2
 
 
+def neighbor_log_distances(points: Any, k: int, queries: Any = None) -> Floats:
+    """Logarithm of the distance of each point, or each query, to its k-th nearest other point.
+
+    A query that is identical to a point does not count that one.
+    """
+    if queries is None:
+        return log_distances(find_neighbors(points, k).squared[:, -1])
+    squared = find_neighbors(points, min(k + 1, points.shape[0]), queries).squared
+    xp, at = array_namespace(squared), min(k, squared.shape[1]) - 1
+    return log_distances(xp.where(squared[:, 0] == 0, squared[:, -1], squared[:, at]))
+
+
 def average_surroundings(points: Any, values: Floats, n_clusters: int) -> Floats:
     """Mean of a value over the surroundings of each node."""
     xp, n = array_namespace(values), points.shape[0]

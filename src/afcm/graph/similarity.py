@@ -12,7 +12,7 @@ from array_api_compat import array_namespace
 
 from afcm._typing import Floats, Integers
 from afcm.graph.affinity import fill_empty_rows, neighbor_matrix, neighbor_weights, symmetrize_by_agreement
-from afcm.graph.density import log_distances
+from afcm.graph.density import neighbor_log_distances
 from afcm.graph.kernels import KERNELS, neighbor_lists
 from afcm.neighbors import Neighbors, find_neighbors
 
@@ -63,9 +63,7 @@ class NeighborSimilarity:
 
     def log_distances(self, queries: Any) -> Floats:
         """Logarithm of the distance to the k-th nearest node; a sample identical to a node does not count that one."""
-        found = find_neighbors(self.points, min(self.k + 1, self.points.shape[0]), queries)
-        xp, at = array_namespace(found.squared), min(self.k, found.squared.shape[1]) - 1
-        return log_distances(xp.where(found.squared[:, 0] == 0, found.squared[:, -1], found.squared[:, at]))
+        return neighbor_log_distances(self.points, self.k, queries)
 
     def place(self, queries: Any) -> PlacedSamples:
         """Place new samples; one too far from everything is similar to its nearest node alone."""

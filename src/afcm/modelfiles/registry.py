@@ -34,6 +34,7 @@ from afcm.modelfiles.specs import Sizes, Spec, floats, integers, number, optiona
 from afcm.models.anchored import AnchorExtension
 from afcm.models.distance_background import DistanceBackground
 from afcm.models.extension import Extension
+from afcm.models.fitted_background import FittedBackground
 from afcm.models.fitted_graph import FittedGraph
 from afcm.models.local_mixture import LocalMixture
 from afcm.storage.errors import FormatError
@@ -125,6 +126,8 @@ CENTERS = {**RUN, "cluster_centers_": floats("c", "d")}
 CENTER_MODEL = {**CENTERS, "_variance": real}
 PRECISION = {"gamma_": positive}
 STREAMED = {"_stream": part(Stream), "n_batches_": whole(1), "mass_seen_": positive}
+SCORES = {"noise_share_": number, "outlier_scores_": floats("n")}
+BACKGROUND = {**SCORES, "_background": part(FittedBackground)}
 GRAPH_MODEL = {
     **RUN,
     **PRECISION,
@@ -180,12 +183,12 @@ ESTIMATORS: dict[str, Estimator] = {
     "AFCM": Estimator(
         AFCM,
         GRAPH_MODEL,
-        optional={**GRAPH_ANCHORS, "neighbor_recall_": number, "noise_share_": number, "outlier_scores_": floats("n")},
+        optional={**GRAPH_ANCHORS, "neighbor_recall_": number, **SCORES},
     ),
-    "PlainAFCM": Estimator(PlainAFCM, {**CENTER_MODEL, **PRECISION}, optional=STREAMED),
+    "PlainAFCM": Estimator(PlainAFCM, {**CENTER_MODEL, **PRECISION}, optional={**STREAMED, **BACKGROUND}),
     "FCM": Estimator(FCM, {**CENTER_MODEL, "_exponent": positive}, optional=STREAMED),
     "EntropyFCM": Estimator(EntropyFCM, {**CENTER_MODEL, **PRECISION}, optional=STREAMED),
-    "GeneralizedGaussianMixture": Estimator(GeneralizedGaussianMixture, MIXTURE),
+    "GeneralizedGaussianMixture": Estimator(GeneralizedGaussianMixture, MIXTURE, optional=BACKGROUND),
     "CDKM": Estimator(CDKM, CENTERS),
     "FCAG": Estimator(FCAG, ANCHORS),
     "FKPS": Estimator(FKPS, SHRUNK),
@@ -243,6 +246,14 @@ PARTS: dict[str, Kind] = {
             "densities": optional(part(LocalMixture, DistanceBackground)),
         },
         newer=frozenset({"densities"}),
+    ),
+    "FittedBackground": Kind(
+        FittedBackground,
+        {
+            "densities": part(LocalMixture, DistanceBackground),
+            "points": optional(floats("learned", "d")),
+            "k": whole(1),
+        },
     ),
     "LocalMixture": Kind(
         LocalMixture,

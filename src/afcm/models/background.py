@@ -9,14 +9,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
+from afcm._typing import Floats
 from afcm.arrays import is_chunked, map_rows, take_rows, to_host
 from afcm.arrays.sampling import draw_rows
-from afcm.graph.density import log_distances
+from afcm.graph.density import neighbor_log_distances
+from afcm.graph.duplicates import merge_duplicates
 from afcm.models.cluster_gaussians import split
 from afcm.models.cluster_mixture import Share
 from afcm.models.local_mixture import LocalMixture, fit_local_mixture
-from afcm.neighbors import find_neighbors
 
 # Samples with at least this probability to be background are clear background.
 CLEAR = 0.5
@@ -28,13 +30,12 @@ CELLS = 4
 
 def find_clear_background(points: Any, masses: Any = None, share: Share = "auto") -> Any:
     """Which samples are clear background (a mask, in chunks where X is), or None if there is no background."""
-    n = points.shape[0]
-    rows = np.arange(n) if n <= LEARNED_FROM else draw_rows(n, LEARNED_FROM, np.random.RandomState(0))
-    sample = to_host(points if n <= LEARNED_FROM else take_rows(points, rows))
-    if sample.shape[0] < 3 or not isinstance(sample, np.ndarray):
+    if sparse.issparse(points):
         return None
-    logs = log_distances(find_neighbors(sample, min(NEIGHBORS, sample.shape[0] - 1)).squared[:, -1])
-    own = None if masses is None else np.asarray(to_host(take_rows(masses, rows)), dtype=np.float64)
+    sample, own = draw_distinct(points, masses, LEARNED_FROM)
+    if sample.shape[0] < 3:
+        return None
+    logs = neighbor_log_distances(sample, min(NEIGHBORS, sample.shape[0] - 1))
     labels = make_cells(sample, np.ones(sample.shape[0]) if own is None else own)
     mixture = fit_local_mixture(sample, labels, CELLS, logs, own, share=share)
     if mixture.share == 0 or not isinstance(mixture, LocalMixture):
@@ -42,6 +43,21 @@ def find_clear_background(points: Any, masses: Any = None, share: Share = "auto"
     if is_chunked(points):
         return map_rows(_Judge(mixture), points)
     return _Judge(mixture)(to_host(points))
+
+
+def draw_distinct(points: Any, masses: Any, most: int) -> tuple[Floats, Floats | None]:
+    """At most so many samples, on the host, and their masses (None: all 1).
+
+    Identical ones are one sample with their total mass, so that a copy is no neighbor; those of mass 0 are left out.
+    """
+    n = points.shape[0]
+    if n > most:
+        there = np.arange(n) if masses is None or is_chunked(masses) else np.flatnonzero(to_host(masses) > 0)
+        rows = there[draw_rows(len(there), min(most, len(there)), np.random.RandomState(0))]
+        points, masses = take_rows(points, rows), None if masses is None else take_rows(masses, rows)
+    sample = to_host(points)
+    distinct = merge_duplicates(sample, None if masses is None else np.asarray(to_host(masses), dtype=np.float64))
+    return sample[distinct.rows], distinct.masses
 
 
 def make_cells(points: Any, masses: Any) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 
 from afcm import arrays
 from afcm.graph.diffusion import diffuse
-from afcm.models.local_mixture import LocalMixture
+from afcm.models.fitted_background import score_samples
 
 
 @dataclass(frozen=True)
@@ -110,13 +110,13 @@ def _memberships(points: Any, fitted: FittedGraph) -> Any:
 
 
 def _outlier_scores(points: Any, fitted: FittedGraph) -> Any:
-    on_host = arrays.to_host(points)
-    if isinstance(fitted.densities, LocalMixture):
-        scores = fitted.densities.outlier_scores(on_host)
-    else:
-        labels = arrays.to_host(_memberships(points, fitted)).argmax(axis=1)
-        scores = fitted.densities.outlier_scores(None, labels, arrays.to_host(fitted.similarity.log_distances(points)))
-    return _as_dtype(arrays.from_host(scores, points), fitted.dtype)
+    scores = score_samples(
+        fitted.densities,
+        points,
+        lambda samples: arrays.to_host(_memberships(samples, fitted)).argmax(axis=1),
+        fitted.similarity.log_distances,
+    )
+    return _as_dtype(scores, fitted.dtype)
 
 
 def _as_dtype(array: Any, dtype: str) -> Any:
