@@ -8,7 +8,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from afcm import AFCM, PlainAFCM
 
 # The checks' weighted data have 4 different samples, so the models are asked for 3 clusters instead of 8.
-ESTIMATORS = [AFCM(3), AFCM.paper(3), PlainAFCM(3), PlainAFCM(3, init="random")]
+ESTIMATORS = [AFCM(3), AFCM.paper(3), PlainAFCM(3), PlainAFCM(3, init="random"), PlainAFCM(3, noise="auto")]
 
 SPARSE = (
     "the check reads classifier_tags of everything that has predict_proba, and expects probabilities of 4 classes; a "

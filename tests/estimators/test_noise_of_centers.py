@@ -24,9 +24,9 @@ each_model = pytest.mark.parametrize("model", MODELS, ids=lambda model: type(mod
 
 @pytest.fixture(scope="module")
 def noisy():
-    """Three blobs, then 30 % of all samples from a box that lies to one side of them."""
+    """Three blobs, then 30 % of all samples from a box around them."""
     X, y = make_blobs(N_CLEAN, 2, centers=CENTERS, cluster_std=0.8, random_state=0)
-    noise = np.random.default_rng(0).uniform([-5.0, -5.0], [25.0, 25.0], (N_NOISE, 2))
+    noise = np.random.default_rng(0).uniform(-4.0, 13.0, (N_NOISE, 2))
     return np.concatenate([X, noise]), y
 
 
@@ -50,7 +50,7 @@ def test_background_does_not_bend_the_centers(model, noisy, fitted):
     found, bent, clean = fitted[type(model)], clone(model).fit(X), clone(model).fit(X[:N_CLEAN])
     assert error_of_centers(clean) < 0.15
     assert error_of_centers(found) < 0.2
-    assert error_of_centers(bent) > 1
+    assert error_of_centers(bent) > 0.9
     assert adjusted_rand(y, found.labels_[:N_CLEAN]) == 1
     assert found.memberships_.shape == (N_CLEAN + N_NOISE, 3)
     np.testing.assert_allclose(found.memberships_, found.predict_proba(X), atol=1e-12)
@@ -58,8 +58,8 @@ def test_background_does_not_bend_the_centers(model, noisy, fitted):
 
 def test_the_width_is_that_of_the_clusters(noisy, fitted):
     width = np.sqrt(1 / (2 * fitted[PlainAFCM].gamma_))
-    assert width == pytest.approx(0.8, rel=0.15)
-    assert np.sqrt(1 / (2 * PlainAFCM(3, random_state=0).fit(noisy[0]).gamma_)) > 2
+    assert width == pytest.approx(0.8, rel=0.2)
+    assert np.sqrt(1 / (2 * PlainAFCM(3, random_state=0).fit(noisy[0]).gamma_)) > 1.8
 
 
 @each_model
@@ -67,7 +67,7 @@ def test_scores_tell_background(model, noisy, fitted):
     found = fitted[type(model)]
     assert found.outlier_scores_.shape == (N_CLEAN + N_NOISE,)
     assert 0 <= found.outlier_scores_.min() <= found.outlier_scores_.max() <= 1
-    assert roc_auc_score(IS_NOISE, found.outlier_scores_) > 0.95
+    assert roc_auc_score(IS_NOISE, found.outlier_scores_) > 0.94
     assert found.noise_share_ == pytest.approx(0.3, abs=0.03)
     np.testing.assert_array_equal(found.outlier_scores(noisy[0]), found.outlier_scores_)
     low, high = found.outlier_scores([CENTERS[0], [80.0, -90.0]])

@@ -66,6 +66,11 @@ RECIPES = {
     "PlainAFCM float32": (lambda: PlainAFCM(3).fit(X.astype(np.float32)), NEW.astype(np.float32)),
     "PlainAFCM names": (lambda: PlainAFCM(3, init=X[:3].tolist()).fit(TABLE), TABLE),
     "PlainAFCM output": (lambda: PlainAFCM(3).set_output(transform="pandas").fit(TABLE), TABLE),
+    "PlainAFCM noise": (lambda: PlainAFCM(3, noise="auto").fit(X), NEW),
+    "PlainAFCM noise, many columns": (
+        lambda: PlainAFCM(3, noise=0.1).fit(samples(columns=9)),
+        samples(columns=9, seed=1),
+    ),
     "FCM": (lambda: FCM(3, m=1.5).fit(X), NEW),
     "EntropyFCM": (lambda: EntropyFCM(3).fit(X), NEW),
     **{
@@ -79,6 +84,7 @@ RECIPES = {
         lambda: GeneralizedGaussianMixture(2, shared_shape=False, covariance_type="tied").fit(X),
         NEW,
     ),
+    "GeneralizedGaussianMixture noise": (lambda: GeneralizedGaussianMixture(2, noise=0.2).fit(X), NEW),
     "CDKM": (lambda: CDKM(3).fit(X), NEW),
     "FCAG": (lambda: FCAG(3).fit(X), NEW),
     "FKPS": (lambda: FKPS(3).fit(X), NEW),
@@ -115,6 +121,8 @@ def answers(model, new):
     for method in ("predict", "predict_proba", "transform", "calibrated_memberships", "score_samples"):
         if hasattr(model, method) and new is not None:
             found[method] = getattr(model, method)(new)
+    if hasattr(model, "outlier_scores_") and new is not None:
+        found["outlier_scores"] = model.outlier_scores(new)
     if hasattr(model, "calibrated_memberships"):
         try:
             found["calibrated"] = model.calibrated_memberships()

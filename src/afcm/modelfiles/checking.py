@@ -98,7 +98,8 @@ def try_samples(model: Any) -> None:
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            for method in ("predict_proba" if hasattr(model, "predict_proba") else "predict", "transform"):
+            scores = ("outlier_scores",) * hasattr(model, "outlier_scores_")
+            for method in ("predict_proba" if hasattr(model, "predict_proba") else "predict", "transform", *scores):
                 if hasattr(model, method):
                     getattr(model, method)(zeros((2, int(width))))
     except Exception as error:  # any at all means the same
