@@ -90,7 +90,7 @@ def test_nobody_looks_by_default(model, noisy, fitted):
     usual = clone(model).fit(noisy[0])
     assert usual.noise is None
     assert not {"noise_share_", "outlier_scores_", "_background"} & set(vars(usual))
-    with pytest.raises(ValueError, match=r"noise=None.*use fit with noise='auto'"):
+    with pytest.raises(ValueError, match=r"noise=None.*fit samples with noise='auto'"):
         usual.outlier_scores(noisy[0])
     with pytest.raises(NotFittedError):
         clone(model).outlier_scores(noisy[0])

@@ -181,6 +181,7 @@ class AFCM(OutlierScores, SoftClusterer):
     """
 
     _stop = staticmethod(either_still)
+    _without_scores = "from similarities, which have no density"
     _hard_advice = "calibrated_memberships() gives softer ones that tell doubt"
     _parameter_rules: ClassVar[Rules] = {
         **ITERATIVE,

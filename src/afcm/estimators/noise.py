@@ -31,6 +31,8 @@ class OutlierScores:
 
     noise: Share
 
+    _without_scores: str  # another reason why there are no scores
+
     def outlier_scores(self, X: Any) -> Any:
         """Probability of new samples to be background rather than of any cluster (n,), from 0 to 1.
 
@@ -38,6 +40,11 @@ class OutlierScores:
         not look for one, and raises a `ValueError` here.
         """
         check_is_fitted(self)
+        if not hasattr(self, "noise_share_"):
+            raise ValueError(
+                f"this fit tells no outlier scores: it was made with noise=None, or {self._without_scores}; fit "
+                "samples with noise='auto'"
+            )
         return arrays.to_device_of(self._score_background(self._validate_queries(X)), X)
 
     def _validate_queries(self, X: Any) -> Any:
@@ -58,6 +65,8 @@ class LearnedBackground(OutlierScores):
     n_clusters: int
     _background: FittedBackground
 
+    _without_scores = "by partial_fit, which does not look for background"
+
     def _assigner(self) -> Assign:
         """A function from samples to their clusters in the fitted model."""
         raise NotImplementedError
@@ -72,9 +81,4 @@ class LearnedBackground(OutlierScores):
         self._store_scores(self._background.densities.share, arrays.to_device_of(self._score_background(X), home))
 
     def _score_background(self, X: Any) -> Any:
-        if not hasattr(self, "_background"):
-            raise ValueError(
-                "this model tells no outlier scores: it was fitted with noise=None, or by partial_fit, which does not "
-                "look for background; use fit with noise='auto'"
-            )
         return self._background.outlier_scores(X, self._assigner())

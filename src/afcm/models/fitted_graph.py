@@ -49,12 +49,7 @@ class FittedGraph:
         return self._by_rows(X, _memberships, self.extension.n_clusters)
 
     def outlier_scores(self, X: Any) -> Any:
-        """Probabilities to be background, for samples on any device or in chunks."""
-        if self.densities is None:
-            raise ValueError(
-                "this fit tells no outlier scores: it was made with noise=None, or from similarities, which have no "
-                "density; fit samples with noise='auto'"
-            )
+        """Probabilities to be background, for samples on any device or in chunks; they need ``densities``."""
         return self._by_rows(X, _outlier_scores)
 
     def _by_rows(self, X: Any, function: Any, *widths: int) -> Any:
