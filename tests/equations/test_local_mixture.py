@@ -176,8 +176,6 @@ def test_contrast_is_the_mean_log_ratio_inside_clusters(monkeypatch):
     assert found == pytest.approx(expected, rel=1e-10)
 
 
-def test_normal_density_and_separation():
+def test_normal_density():
     values = np.array([-1.0, 0.3, 2.0])
     np.testing.assert_allclose(equations.log_normal(values, 0.5, 2.0), norm(0.5, 2.0).logpdf(values), rtol=1e-14)
-    found = equations.separation(np.array([0.0, 1.0]), np.array([1.0, 3.0]), 4.0, 1.0)
-    np.testing.assert_allclose(found, [4.0, 3.0 / math.sqrt(5.0)])

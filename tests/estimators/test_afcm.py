@@ -290,10 +290,11 @@ def test_single_precision_in_single_precision_out():
 
 def test_hard_memberships_are_reported_when_the_data_do_not_ask_for_them(iris):
     X, _ = iris
-    with pytest.warns(HardMembershipsWarning, match=r"calibrated_memberships"):
-        model = AFCM(3, graph_weight=1.0, random_state=0).fit(X)
+    with pytest.warns(HardMembershipsWarning, match=r"memberships='auto'"):
+        model = AFCM(3, graph_weight=1.0, memberships="paper", random_state=0).fit(X)
     assert model.membership_state_ == "hard"
     assert model.crispness_ > 0.999
+    assert AFCM(3, graph_weight=1.0, random_state=0).fit(X).membership_state_ == "soft"  # and no warning
     rings, _ = make_rings(random_state=0)
     separated = AFCM(3, random_state=0).fit(rings)  # no warning: no edge runs between the rings
     assert separated.membership_state_ == "hard"

@@ -237,5 +237,5 @@ def test_scikit_learn_checks(estimator, check):
 
 
 def test_touching_clusters_with_hard_memberships_are_said(iris):
-    with pytest.warns(HardMembershipsWarning, match="calibrated_memberships"):
-        anchored(3).fit(iris[0])
+    with pytest.warns(HardMembershipsWarning, match="memberships='auto'"):
+        anchored(3, memberships="paper").fit(iris[0])

@@ -148,9 +148,11 @@ def test_loading_says_nothing(tmp_path):
 
 def test_shared_memory_is_stored_once(tmp_path):
     model = fitted("AFCM distinct")
-    assert np.shares_memory(model.memberships_, model._fitted.extension.memberships)
+    assert np.shares_memory(model.memberships_, model._fitted.of_nodes)
+    assert np.shares_memory(model.paper_memberships_, model._fitted.extension.memberships)
     again = load_model(save_model(model, tmp_path / "model.afcm"))
-    assert again.memberships_ is again._fitted.extension.memberships
+    assert again.memberships_ is again._fitted.of_nodes
+    assert again.paper_memberships_ is again._fitted.extension.memberships
 
 
 def test_info_without_the_model(tmp_path, monkeypatch):

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 
 from afcm import arrays
 from afcm.graph.affinity import normalize_graph
+from afcm.graph.diffusion import diffuse
 from afcm.graph.similarity import NeighborSimilarity
 from afcm.models import fitted_graph
 from afcm.models.extension import Extension
@@ -93,7 +94,8 @@ def test_new_samples_are_embedded_and_get_memberships_by_hand():
 def test_fitted_samples_have_the_rows_of_their_nodes_and_absent_ones_are_placed():
     fitted, _ = fitted_by_hand()
     kept = fitted.extension
-    embedding, memberships = fitted.expand(SAMPLES)
+    embedding, memberships, paper = fitted.expand(SAMPLES)
+    np.testing.assert_array_equal(memberships, paper)
     for point, node, row, found in zip(SAMPLES, NODE_OF_SAMPLE, embedding, memberships, strict=True):
         placed = row_by_hand(point, fitted)
         np.testing.assert_allclose(row, placed if node < 0 else kept.embedding[node], rtol=1e-10)
@@ -103,7 +105,7 @@ def test_fitted_samples_have_the_rows_of_their_nodes_and_absent_ones_are_placed(
 
 def test_samples_that_are_the_nodes_themselves_are_neither_copied_nor_placed():
     fitted, _ = fitted_by_hand(slice(None))
-    embedding, memberships = replace(fitted, similarity=None).expand(NODES)
+    embedding, memberships, _ = replace(fitted, similarity=None).expand(NODES)
     np.testing.assert_array_equal(embedding, fitted.extension.embedding)
     np.testing.assert_array_equal(memberships, fitted.extension.memberships)
     assert np.shares_memory(embedding, fitted.extension.embedding)
@@ -112,7 +114,7 @@ def test_samples_that_are_the_nodes_themselves_are_neither_copied_nor_placed():
 
 def test_samples_of_which_no_node_is_known_are_placed():
     fitted, _ = fitted_by_hand(None)
-    embedding, memberships = fitted.expand(NEW)
+    embedding, memberships, _ = fitted.expand(NEW)
     np.testing.assert_array_equal(embedding, fitted.embed(NEW))
     np.testing.assert_array_equal(memberships, fitted.memberships(NEW))
 
@@ -126,24 +128,57 @@ def walk_by_hand(weights, kept):
     return spread
 
 
-def test_calibrated_memberships_are_those_of_a_walk_over_the_graph():
-    whole = np.where(NODE_OF_SAMPLE < 0, 0, NODE_OF_SAMPLE)
-    fitted, weights = fitted_by_hand(whole)
-    spread = walk_by_hand(weights, fitted.extension)
-    np.testing.assert_allclose(fitted.calibrated_memberships(), spread[whole], rtol=1e-11)
-    np.testing.assert_allclose(fitted_by_hand(slice(None))[0].calibrated_memberships(), spread, rtol=1e-11)
-    for point, found in zip(NEW, fitted.calibrated_memberships(NEW), strict=True):
+def test_memberships_of_a_walk():
+    fitted, weights = fitted_by_hand()
+    walked = walk_by_hand(weights, fitted.extension)
+    np.testing.assert_allclose(diffuse(fitted.walk_graph, fitted.extension.memberships), walked, rtol=1e-11)
+    fitted = replace(fitted, method="walk", walked=walked, of_nodes=walked)
+    for point, found in zip(NEW, fitted.memberships(NEW), strict=True):
         shares, twin = shares_by_hand(point, fitted)
-        np.testing.assert_allclose(found, shares @ spread if twin is None else spread[twin], rtol=1e-10)
+        np.testing.assert_allclose(found, shares @ walked if twin is None else walked[twin], rtol=1e-10)
+    _, memberships, paper = fitted.expand(SAMPLES)
+    there = NODE_OF_SAMPLE >= 0
+    np.testing.assert_array_equal(memberships[there], walked[NODE_OF_SAMPLE[there]])
+    np.testing.assert_array_equal(paper[there], fitted.extension.memberships[NODE_OF_SAMPLE[there]])
+    np.testing.assert_allclose(memberships[~there], fitted.memberships(SAMPLES[~there]))
 
 
-def test_calibration_is_refused_for_chunks_and_for_samples_without_a_node():
+class Posterior(NamedTuple):
+    """A mixture that knows what it will be asked."""
+
+    rows: object
+
+    def posterior(self, points):
+        return self.rows[: len(points)], None
+
+
+def test_a_posterior_is_ruled_out_where_the_walk_never_goes():
+    rows = np.array([[0.5, 0.3, 0.2], [0.6, 0.4, 0.0], [1.0, 0.0, 0.0]])
+    walked = np.array([[0.5, 0.5, 0.0], [0.0, 0.1, 0.9], [0.0, 0.5, 0.5]])
+    factor = walked / (walked + fitted_graph.RULED_OUT)
+    expected = rows * factor
+    expected[:2] /= expected[:2].sum(axis=1, keepdims=True)
+    expected[2] = walked[2]  # nothing is left: the walk alone
+    found = fitted_graph.to_posterior(Posterior(rows), NEW[:3], walked)
+    np.testing.assert_allclose(found, expected)
+    np.testing.assert_array_equal(fitted_graph.to_posterior(Posterior(rows), NEW[:3], None), rows)
+
+
+def test_memberships_of_a_mixture():
     fitted, _ = fitted_by_hand()
-    with pytest.raises(ValueError, match="some samples had weight 0"):
-        fitted.calibrated_memberships()
-    assert fitted.calibrated_memberships(SAMPLES).shape == (8, 3)
-    with pytest.raises(ValueError, match="Dask's chunks"):
-        replace(fitted, walk_graph=None).calibrated_memberships(NEW)
+    rng = np.random.default_rng(5)
+    walked, of_nodes = rng.dirichlet(np.ones(3), 10), rng.dirichlet(np.ones(3), 10)
+    rows = rng.dirichlet(np.ones(3), len(NEW))
+    fitted = replace(fitted, method="mixture", densities=Posterior(rows), walked=walked, of_nodes=of_nodes)
+    for number, point in enumerate(NEW):
+        shares, twin = shares_by_hand(point, fitted)
+        own = shares @ walked
+        expected = rows[number] * own / (own + fitted_graph.RULED_OUT)
+        expected = expected / expected.sum() if twin is None else of_nodes[twin]
+        np.testing.assert_allclose(fitted.memberships(NEW)[number], expected, rtol=1e-10)
+
+
+WALKED = np.random.default_rng(6).dirichlet(np.ones(3), 10)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -156,8 +191,7 @@ def test_results_have_the_dtype_of_the_samples(dtype):
             model.embed(NEW),
             model.memberships(NEW),
             *model.expand(SAMPLES),
-            model.calibrated_memberships(),
-            model.calibrated_memberships(NEW),
+            replace(model, method="walk", walked=WALKED, of_nodes=WALKED).memberships(NEW),
         ]
 
     for found, expected in zip(results(fitted), results(double), strict=True):
@@ -240,6 +274,7 @@ def test_an_estimator_is_fitted_and_places_samples_by_hand():
 
     X, weights = np.vstack([NODES, NODES[2], [[0.1, -0.2]]]), np.r_[np.linspace(0.5, 2.0, 11), 0.0]
     model = AFCM(2, kernel="gaussian", bandwidth=SIGMA, n_neighbors=K, graph_weight=LAMBDA, max_iter=3, random_state=0)
+    model.set_params(memberships="paper")
     fitted = model.fit(X, sample_weight=weights)._fitted
     nodes, kept = fitted.similarity.points, fitted.extension
     node = [int(np.flatnonzero((nodes == row).all(axis=1))[0]) for row in X[:11]]

@@ -289,8 +289,3 @@ def cluster_contrast(features: Floats, boxes: Floats, masses: Floats, parameters
 def log_normal(values: Floats, means: Floats | float, sds: Floats | float) -> Floats:
     """Logarithm of the normal density of one number."""
     return -0.5 * ((values - means) / sds) ** 2 - np.log(sds) - 0.5 * math.log(2.0 * math.pi)
-
-
-def separation(means: Floats, sds: Floats, mean: float, sd: float) -> Floats:
-    """Ashman's separation of a normal density from others: difference of means by the root of the mean variance."""
-    return (mean - means) / np.sqrt(0.5 * (sds**2 + sd**2))

@@ -16,24 +16,22 @@ from afcm._util.messages import warn_user
 from afcm._util.optional import require
 from afcm.checkpoints import check_checkpoint_early, open_journal
 from afcm.estimators import validation
-from afcm.estimators.base import SoftClusterer, hard_labels
+from afcm.estimators.base import SoftClusterer
 from afcm.estimators.inputs import forget, validate_samples, validate_weights
 from afcm.estimators.noise import OutlierScores, set_aside
 from afcm.estimators.parameters import ITERATIVE, Rules, choice, choice_or_array, integer, real, share_or_none
 from afcm.exceptions import NoClustersWarning, NotConvergedWarning
 from afcm.fitting import starts
 from afcm.fitting.loop import Result, best_run, either_still
-from afcm.graph.affinity import normalized_cut
 from afcm.graph.anchors.prepared import AnchorSetting, PreparedAnchors
 from afcm.graph.density import STRENGTH
 from afcm.graph.duplicates import DistinctRows, merge_duplicates
 from afcm.graph.kernels import KERNELS
 from afcm.graph.prepared import GraphSetting, PreparedGraph
-from afcm.models.anchored import AnchoredProblem
 from afcm.models.background import find_clear_background
 from afcm.models.cluster_mixture import Share
 from afcm.models.fitted_graph import FittedGraph
-from afcm.models.graph_problem import GraphProblem, keep_fit, make_problem
+from afcm.models.graph_problem import GraphProblem, keep_fit, make_problem, measure_cut
 from afcm.models.plain import PlainProblem
 from afcm.neighbors import SEARCHES
 
@@ -89,9 +87,14 @@ class AFCM(OutlierScores, SoftClusterer):
         ``noise_share_``; where a test finds none both are 0. A number between 0 and 1 is the share of background. None:
         nobody looks, as in the paper. Every sample gets a label and memberships in any case. Clear background is not
         counted (``n_clusters="auto"``), and anchors are not learned from it.
+    memberships : {"auto", "paper"}, default="auto"
+        ``"auto"``: the estimated probability of each cluster given the sample, by a mixture of Gaussians inside the
+        clusters (`afcm.models.local_mixture`) where there are samples enough for one and its labels agree with the
+        graph, else by a random walk over the graph (`afcm.graph.diffusion`); ``membership_method_`` says which.
+        ``"paper"``: the model's own, in which almost every one is 0 or 1; ``paper_memberships_`` has them in any case.
     graph_weight : float or "auto", default="auto"
         λ. Its unit is samples: well below n/2 the graph hardly counts. ``"auto"`` is 3 n: few sweeps, and memberships
-        that are mostly hard (`calibrated_memberships` tells doubt). From about 1000 n on they are softer, at the price
+        that are mostly hard. From about 1000 n on they are softer, at the price
         of more sweeps; on the sharpened graph that changes little.
     affinity : {"nearest_neighbors", "precomputed"}, default="nearest_neighbors"
         ``"precomputed"``: X is the symmetric matrix of similarities (sparse or dense, its diagonal not used).
@@ -122,7 +125,13 @@ class AFCM(OutlierScores, SoftClusterer):
     Attributes
     ----------
     memberships_ : array (n_samples, n_clusters)
+        Rows sum to 1; see ``memberships``.
     labels_ : array (n_samples,)
+        The cluster with the largest membership.
+    paper_memberships_ : array (n_samples, n_clusters)
+        The paper's U.
+    membership_method_ : {"mixture", "walk", "paper"}
+        How ``memberships_`` were made.
     embedding_ : array (n_samples, n_clusters)
         Z. Orthonormal columns, over the samples with their weights and masses (see ``density_strength``).
     cluster_centers_ : array (n_clusters, n_clusters)
@@ -182,7 +191,7 @@ class AFCM(OutlierScores, SoftClusterer):
 
     _stop = staticmethod(either_still)
     _without_scores = "from similarities, which have no density"
-    _hard_advice = "calibrated_memberships() gives softer ones that tell doubt"
+    _hard_advice = "memberships='auto' gives probabilities"
     _parameter_rules: ClassVar[Rules] = {
         **ITERATIVE,
         "n_clusters": integer(or_word="auto"),
@@ -192,6 +201,7 @@ class AFCM(OutlierScores, SoftClusterer):
         "bandwidth": real(positive=True),
         "density_strength": real(or_word="auto"),
         "noise": share_or_none,
+        "memberships": choice("auto", "paper"),
         "graph_weight": real(positive=True, or_word="auto"),
         "affinity": choice("nearest_neighbors", "precomputed"),
         "graph": choice("neighbors", "anchors"),
@@ -212,6 +222,7 @@ class AFCM(OutlierScores, SoftClusterer):
         bandwidth: float = 2.0,
         density_strength: float | str = "auto",
         noise: Share = "auto",
+        memberships: str = "auto",
         graph_weight: float | str = "auto",
         affinity: str = "nearest_neighbors",
         graph: str = "neighbors",
@@ -233,6 +244,7 @@ class AFCM(OutlierScores, SoftClusterer):
         self.bandwidth = bandwidth
         self.density_strength = density_strength
         self.noise = noise
+        self.memberships = memberships
         self.graph_weight = graph_weight
         self.affinity = affinity
         self.graph = graph
@@ -256,7 +268,8 @@ class AFCM(OutlierScores, SoftClusterer):
         1e-1, 1e1, …, 1e6 with the ground truth: an oracle.
         """
         setting: dict[str, Any] = {"neighbor_search": "exact", "kernel": "gaussian", "bandwidth": 2.0}
-        setting |= {"init": "random", "max_iter": 80, "tol": 1e-6, "merge_duplicates": False, "noise": None}
+        setting |= {"init": "random", "max_iter": 80, "tol": 1e-6, "merge_duplicates": False}
+        setting |= {"noise": None, "memberships": "paper"}
         return cls(n_clusters, n_neighbors=n_neighbors, graph_weight=graph_weight, **(setting | changes))
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -284,7 +297,7 @@ class AFCM(OutlierScores, SoftClusterer):
         best, interrupt = best_run(
             problem,
             self._make_starters(problem, prepared, random),
-            key=lambda result: self._cut(prepared, problem, result.state),
+            key=lambda result: measure_cut(problem, prepared.graph, result.state.memberships),
             max_iter=self.max_iter,
             tol=self.tol,
             stop=self._stop,
@@ -335,22 +348,12 @@ class AFCM(OutlierScores, SoftClusterer):
         return arrays.to_device_of(self._fitted_graph().memberships(self._validate_queries(X)), X)
 
     def calibrated_memberships(self, X: Any = None) -> Any:
-        """Memberships softened by how mixed a sample's neighborhood is, n×c; rows sum to 1.
+        """`memberships_`, or `predict_proba` of new samples: an older name for what they are now."""
+        return self._fitted_memberships() if X is None else self.predict_proba(X)
 
-        `memberships_` are learned by the model, and nearly all of them are 0 or 1: they tell labels, not doubt. These
-        are the same after a random walk over the graph (`afcm.graph.diffusion`), and closer to the share of such
-        samples that is labeled rightly. Their largest entry is not always at `labels_`: between clusters the
-        neighbors may outvote the model.
-
-        Parameters
-        ----------
-        X : array (n_new, n_features), optional
-            New samples: the mean over their neighbors. Default: the samples of the fit.
-        """
-        fitted = self._fitted_graph()
-        if X is None:
-            return fitted.calibrated_memberships()
-        return arrays.to_device_of(fitted.calibrated_memberships(self._validate_queries(X)), X)
+    def _fitted_memberships(self) -> Any:
+        check_is_fitted(self)
+        return self.memberships_
 
     # --- parameters and samples ---
 
@@ -503,20 +506,17 @@ class AFCM(OutlierScores, SoftClusterer):
 
     # --- the result ---
 
-    def _cut(self, prepared: PreparedGraph, problem: Any, state: Any) -> float:
-        """Normalized cut of the labels of a run."""
-        if isinstance(problem, AnchoredProblem):
-            return problem.normalized_cut(state.memberships)
-        return normalized_cut(prepared.graph, starts.one_hot(hard_labels(state.memberships), self.n_clusters_))
-
     def _store(self, prepared: PreparedGraph, problem: Any, best: Result[Any]) -> None:
         state = best.state
-        fitted = keep_fit(prepared, problem, state, self.noise)
+        fitted = keep_fit(prepared, problem, state, share=self.noise, paper=self.memberships == "paper")
         home = None if prepared.to_host else state.centers
-        self.embedding_, memberships = arrays.to_device_of(fitted.expand(prepared.samples), home)
+        self.embedding_, memberships, self.paper_memberships_ = arrays.to_device_of(
+            fitted.expand(prepared.samples), home
+        )
+        self.membership_method_ = fitted.method
         self._fitted = fitted.to_host() if prepared.to_host else fitted
         forget(self, "anchors_", "n_anchors_")
-        if fitted.densities is None:
+        if self.noise is None or fitted.densities is None:
             self._store_scores(None)
         else:
             scores = arrays.to_device_of(fitted.outlier_scores(prepared.samples), home)
@@ -527,7 +527,8 @@ class AFCM(OutlierScores, SoftClusterer):
         self.cluster_centers_ = arrays.to_device_of(state.centers, home)
         self.graph_weight_ = problem.graph_weight
         self.gamma_cap_ = problem.largest_precision(self.n_clusters_)
-        self.normalized_cut_ = self._cut(prepared, problem, state)
+        nodes = state.memberships if fitted.of_nodes is None else fitted.of_nodes
+        self.normalized_cut_ = measure_cut(problem, prepared.graph, nodes)
         self.n_components_ = prepared.n_components
         self.neighbor_recall_ = prepared.recall
         self.eigen_residual_ = state.eigen_residual

@@ -183,7 +183,13 @@ ESTIMATORS: dict[str, Estimator] = {
     "AFCM": Estimator(
         AFCM,
         GRAPH_MODEL,
-        optional={**GRAPH_ANCHORS, "neighbor_recall_": number, **SCORES},
+        optional={
+            **GRAPH_ANCHORS,
+            **SCORES,
+            "neighbor_recall_": number,
+            "paper_memberships_": floats("n", "c"),
+            "membership_method_": specs.word("paper", "walk", "mixture"),
+        },
     ),
     "PlainAFCM": Estimator(PlainAFCM, {**CENTER_MODEL, **PRECISION}, optional={**STREAMED, **BACKGROUND}),
     "FCM": Estimator(FCM, {**CENTER_MODEL, "_exponent": positive}, optional=STREAMED),
@@ -244,8 +250,11 @@ PARTS: dict[str, Kind] = {
             "node_of_sample": specs.either(specs.everything("n", "v"), integers("n", least=-1, below="v")),
             "dtype": specs.word("float32", "float64"),
             "densities": optional(part(LocalMixture, DistanceBackground)),
+            "method": specs.word("paper", "walk", "mixture"),
+            "walked": optional(floats("v", "c")),
+            "of_nodes": optional(floats("v", "c")),
         },
-        newer=frozenset({"densities"}),
+        newer=frozenset({"densities", "method", "walked", "of_nodes"}),
     ),
     "FittedBackground": Kind(
         FittedBackground,

@@ -27,13 +27,14 @@ def alternate(
     *,
     share: float | None = None,
     steps: int = MAX_STEPS,
+    tol: float = TOL,
 ) -> tuple[Parameters, float]:
     """EM: M-step and E-step in turn until the log likelihood hardly rises; parameters and their log likelihood."""
     total, variances, old = features @ masses, equations.robust_variances(features, masses), -math.inf
     for _ in range(steps):
         parameters = equations.maximize(statistics, total, variances, spherical, share)
         statistics, log_likelihood = equations.expected_statistics(features, boxes, masses, parameters)
-        if log_likelihood - old < TOL * total[0]:
+        if log_likelihood - old < tol * total[0]:
             break
         old = log_likelihood
     return parameters, log_likelihood

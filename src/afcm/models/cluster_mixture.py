@@ -12,7 +12,7 @@ import numpy as np
 from afcm._typing import Floats, Integers, Masks
 from afcm.equations import local_mixture as equations
 from afcm.equations.local_mixture import Parameters, Statistics
-from afcm.models.cluster_gaussians import MAX_STEPS, alternate, choose_gaussians
+from afcm.models.cluster_gaussians import MAX_STEPS, TOL, alternate, choose_gaussians
 from afcm.models.learning_sample import Boxes, rows_by_cluster
 
 # The joint EM: most entries of log densities in all its steps.
@@ -23,6 +23,8 @@ MAX_SHARE, MIN_CONTRAST = 0.5, math.log(5.0)
 # the excess is at most 1.14 in 2 dimensions and 1.72 in 5, against at least 1.34 for shapes in noise in 2.
 MIN_EXCESS, MIN_WIDE_EXCESS = 0.8, 0.6  # the latter for each dimension
 
+# Without a background EM ends earlier: where clusters overlap, the last bits of likelihood fit chance.
+PLAIN_TOL = 1e-4
 Share = float | Literal["auto"] | None
 
 
@@ -149,8 +151,16 @@ class Sample:
         """EM from the sums of a start, in few steps where each is expensive."""
         statistics, owners, spherical = start
         steps = int(min(MAX_STEPS, max(3, MAX_WORK / (len(self.masses) * (len(spherical) + 3)))))
+        plain = len(statistics.moments) == len(owners)
         found, log_likelihood = alternate(
-            self.features, self.box_densities, self.masses, statistics, spherical, share=share, steps=steps
+            self.features,
+            self.box_densities,
+            self.masses,
+            statistics,
+            spherical,
+            share=share,
+            steps=steps,
+            tol=PLAIN_TOL if plain else TOL,
         )
         n_free, total = equations.n_parameters(found), float(self.masses.sum())
         return Fit(equations.bayesian_criterion(log_likelihood, n_free, total), found, owners)

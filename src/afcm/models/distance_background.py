@@ -18,8 +18,8 @@ from afcm.equations import local_mixture as equations
 MAX_STEPS, TOL = 200, 1e-7
 # Logarithms of distances never spread less than this: a per mille of the distance.
 MIN_SD = 1e-3
-# Skewed distances of one population reach a separation of 3 or so.
-MIN_SEPARATION = 4.0
+# Skewed distances of one population reach a separation of 5 (our tables, heavy tails), background at least 18.
+MIN_SEPARATION = 8.0
 MAX_SHARE = 0.5
 # The mean, the spread and the weight of the background.
 EXTRA_PARAMETERS = 3
@@ -102,11 +102,13 @@ class Distances:
         return equations.bayesian_criterion(without, 0, total) - with_background
 
     def mean_separation(self, densities: Densities) -> float:
-        """Ashman's separation of the background from the clusters, averaged by the mass inside them."""
+        """How many spreads of its own a cluster is from the background, averaged by the mass inside clusters.
+
+        The background's own spread does not count: haze and far stray samples together are wide.
+        """
         outside, _ = background_shares(densities, self.labels, self.values)
         inside = np.bincount(self.labels, self.masses * (1.0 - outside), self.n_clusters) + equations.MIN_MASS
-        found = equations.separation(densities.means, densities.sds, densities.mean, densities.sd)
-        return float(np.average(found, weights=inside))
+        return float(np.average((densities.mean - densities.means) / densities.sds, weights=inside))
 
 
 def fit_distance_background(

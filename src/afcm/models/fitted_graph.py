@@ -7,10 +7,15 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from array_api_compat import array_namespace
 
 from afcm import arrays
-from afcm.graph.diffusion import diffuse
+from afcm.linalg.ratios import ratio
 from afcm.models.fitted_background import score_samples
+from afcm.models.local_mixture import LocalMixture
+
+# A cluster is ruled out where a walk visits it with a probability well below this.
+RULED_OUT = 5e-4
 
 
 @dataclass(frozen=True)
@@ -30,7 +35,14 @@ class FittedGraph:
     dtype : str
         Of all results: float32 data give float32 memberships.
     densities : LocalMixture, DistanceBackground or None
-        Tells how probable it is that a sample is background; None where nobody asked or X tells no density.
+        Densities of the clusters and the background; None where nobody asked or X tells no density.
+    method : {"paper", "walk", "mixture"}
+        What memberships are: the model's own, those after a random walk, or posteriors of the mixture.
+    walked : array or None
+        Memberships of the nodes after a random walk (`afcm.graph.diffusion`); None where the paper's are wanted, or
+        the samples were in Dask's chunks.
+    of_nodes : array or None
+        Memberships of the nodes by ``method``; None as ``walked``.
     """
 
     similarity: Any
@@ -39,6 +51,9 @@ class FittedGraph:
     node_of_sample: Any
     dtype: str
     densities: Any = None
+    method: str = "paper"
+    walked: Any = None
+    of_nodes: Any = None
 
     def embed(self, X: Any) -> Any:
         """Rows of the embedding, for samples on any device or in chunks."""
@@ -56,43 +71,34 @@ class FittedGraph:
         if arrays.is_chunked(X):
             small = replace(self, walk_graph=None, node_of_sample=None)  # workers place new samples, no more
             return arrays.map_rows(partial(function, fitted=small), X, *widths)
-        similarity, extension = arrays.to_device_of((self.similarity, self.extension), X)
-        return function(X, replace(self, similarity=similarity, extension=extension))
+        names = ("similarity", "extension", "walked", "of_nodes")
+        parts = arrays.to_device_of(tuple(getattr(self, name) for name in names), X)
+        return function(X, replace(self, **dict(zip(names, parts, strict=True))))
 
-    def expand(self, X: Any) -> tuple[Any, Any]:
-        """Embedding and memberships of the fitted samples X; those not in the graph are placed like new ones."""
+    def expand(self, X: Any) -> tuple[Any, Any, Any]:
+        """Embedding, memberships, and the paper's memberships of the fitted samples X.
+
+        Those not in the graph are placed like new ones.
+        """
         if self.node_of_sample is None:
-            return self.embed(X), self.memberships(X)
+            paper = replace(self, method="paper").memberships(X)
+            return self.embed(X), paper if self.method == "paper" else self.memberships(X), paper
         node, extension = self.node_of_sample, self.extension
-        embedding, memberships = (
-            arrays.take_rows(extension.embedding, node),
-            arrays.take_rows(extension.memberships, node),
-        )
+        own = extension.memberships if self.of_nodes is None else self.of_nodes
+        rows = [arrays.take_rows(part, node) for part in (extension.embedding, own, extension.memberships)]
         absent = np.zeros(0, dtype=np.intp) if isinstance(node, slice) else np.flatnonzero(node < 0)
         if absent.size:
-            where, placed = arrays.from_host(absent, X), self.similarity.place(arrays.take_rows(X, absent))
-            embedding[where] = extension.embed(placed)
-            memberships[where] = extension.memberships_of(embedding[where])
-        return _as_dtype(embedding, self.dtype), _as_dtype(memberships, self.dtype)
-
-    def calibrated_memberships(self, X: Any = None) -> Any:
-        """Memberships after a random walk over the graph; of new samples, the mean over their neighbors."""
-        if self.walk_graph is None:
-            raise ValueError(
-                "the fit was of Dask's chunks and kept no graph to walk on; fit samples in memory for this"
-            )
-        if X is None and not isinstance(self.node_of_sample, slice) and (self.node_of_sample < 0).any():
-            raise ValueError("some samples had weight 0 and are not in the graph; give them as X")
-        spread = diffuse(self.walk_graph, self.extension.memberships)
-        if X is None:
-            return _as_dtype(arrays.take_rows(spread, self.node_of_sample), self.dtype)
-        similarity, extension, spread = arrays.to_device_of((self.similarity, self.extension, spread), X)
-        return _as_dtype(extension.averaged(similarity.place(X), spread), self.dtype)
+            where, missing = arrays.from_host(absent, X), arrays.take_rows(X, absent)
+            rows[0][where] = extension.embed(self.similarity.place(missing))
+            rows[2][where] = extension.memberships_of(rows[0][where])
+            rows[1][where] = self.memberships(missing) if self.method != "paper" else rows[2][where]
+        embedding, memberships, paper = (_as_dtype(part, self.dtype) for part in rows)
+        return embedding, memberships, paper
 
     def to_host(self) -> FittedGraph:
-        kept = (self.similarity, self.extension, self.walk_graph)
-        similarity, extension, walk_graph = arrays.to_device_of(kept, None)
-        return replace(self, similarity=similarity, extension=extension, walk_graph=walk_graph)
+        names = ("similarity", "extension", "walk_graph", "walked", "of_nodes")
+        parts = arrays.to_device_of(tuple(getattr(self, name) for name in names), None)
+        return replace(self, **dict(zip(names, parts, strict=True)))
 
 
 def _embed(points: Any, fitted: FittedGraph) -> Any:
@@ -100,8 +106,27 @@ def _embed(points: Any, fitted: FittedGraph) -> Any:
 
 
 def _memberships(points: Any, fitted: FittedGraph) -> Any:
-    embedding = fitted.extension.embed(fitted.similarity.place(points))
-    return _as_dtype(fitted.extension.memberships_of(embedding), fitted.dtype)
+    extension, placed = fitted.extension, fitted.similarity.place(points)
+    if fitted.method == "paper":
+        return _as_dtype(extension.memberships_of(extension.embed(placed)), fitted.dtype)
+    walked = None if fitted.walked is None else extension.averaged(placed, fitted.walked)
+    if fitted.method == "mixture":
+        walked = to_posterior(fitted.densities, points, walked)
+    if fitted.of_nodes is not None:  # a fitted sample has its own, to the last digit
+        xp, twins = array_namespace(walked), placed.twins
+        walked = xp.where(twins[:, None] >= 0, fitted.of_nodes[twins], walked)
+    return _as_dtype(walked, fitted.dtype)
+
+
+def to_posterior(mixture: LocalMixture, points: Any, walked: Any) -> Any:
+    """Posteriors of the clusters; a cluster that a walk from the sample hardly ever visits is ruled out."""
+    posterior = arrays.from_host(mixture.posterior(arrays.to_host(points))[0], points)
+    if walked is None:
+        return posterior
+    xp = array_namespace(walked)
+    allowed = posterior * (walked / (walked + RULED_OUT))
+    total = xp.sum(allowed, axis=1, keepdims=True)
+    return ratio(allowed, total, walked)
 
 
 def _outlier_scores(points: Any, fitted: FittedGraph) -> Any:

@@ -6,12 +6,15 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from array_api_compat import array_namespace
 
 from afcm.arrays import is_chunked, take_rows, to_host
 from afcm.arrays.sampling import draw_rows
+from afcm.graph.affinity import Graph, normalized_cut
 from afcm.graph.anchors.prepared import PreparedAnchors
 from afcm.graph.density import log_distances
-from afcm.graph.eigenvectors import search_block
+from afcm.graph.diffusion import diffuse
+from afcm.graph.eigenvectors import indicator, search_block
 from afcm.graph.prepared import PreparedGraph
 from afcm.models.anchored import AnchoredProblem, extend_anchors
 from afcm.models.anchored_chunks import ChunkedProblem, ReplayExtension
@@ -19,11 +22,15 @@ from afcm.models.cluster_mixture import Share
 from afcm.models.distance_background import DistanceBackground
 from afcm.models.embedded import EmbeddedProblem
 from afcm.models.extension import extend
-from afcm.models.fitted_graph import FittedGraph
+from afcm.models.fitted_graph import FittedGraph, to_posterior
 from afcm.models.local_mixture import LocalMixture, fit_local_mixture
 
 # Densities are learned from at most so many nodes, and so many for each cluster.
 MOST_NODES, NODES_PER_CLUSTER = 20_000, 400
+# A label that neighbors outvote keeps this much more than they have.
+TIE = 1e-9
+# The labels of a mixture may cut so much more of the graph, for each cluster.
+MORE_CUT = 0.03
 
 GraphProblem = EmbeddedProblem | AnchoredProblem
 
@@ -43,8 +50,13 @@ def make_problem(prepared: PreparedGraph, graph_weight: float, n_search: int | N
     return EmbeddedProblem(graph.operator, graph.masses, graph_weight, search, prepared.dense)
 
 
-def keep_fit(prepared: PreparedGraph, problem: GraphProblem, state: Any, share: Share = None) -> FittedGraph:
-    """Everything that is kept of a finished run, to embed and place samples, and to tell background (``share``)."""
+def keep_fit(
+    prepared: PreparedGraph, problem: GraphProblem, state: Any, *, share: Share = None, paper: bool = True
+) -> FittedGraph:
+    """Everything that is kept of a finished run, to embed and place samples.
+
+    ``share`` is the background's (None: no background); ``paper``: memberships are the model's own.
+    """
     if isinstance(problem, ChunkedProblem):
         extension: Any = ReplayExtension(state.memberships)
     elif isinstance(problem, AnchoredProblem):
@@ -53,9 +65,46 @@ def keep_fit(prepared: PreparedGraph, problem: GraphProblem, state: Any, share: 
         extension = extend(problem, state, prepared.graph.degrees, prepared.scale)
     dtype = str(prepared.samples.dtype).removeprefix("torch.")
     fitted = FittedGraph(prepared.similarity, extension, prepared.base, prepared.nodes.inverse, dtype)
-    if share is None or prepared.points is None:  # given similarities tell no density
+    if prepared.points is not None and not (paper and share is None):  # given similarities tell no density
+        fitted = replace(fitted, densities=learn_densities(prepared, fitted, share))
+    return fitted if paper else choose_memberships(prepared, problem, fitted)
+
+
+def choose_memberships(prepared: PreparedGraph, problem: GraphProblem, fitted: FittedGraph) -> FittedGraph:
+    """Memberships that tell probabilities: posteriors of the mixture, or those after a random walk.
+
+    The mixture must not cut the graph much more than the model's own labels do. Samples in Dask's chunks left no graph
+    to walk on, and keep the model's own memberships.
+    """
+    graph = fitted.walk_graph
+    if graph is None:
         return fitted
-    return replace(fitted, densities=learn_densities(prepared, fitted, share))
+    own = fitted.extension.memberships
+    walked = diffuse(graph, own)
+    fitted = replace(fitted, method="walk", walked=walked, of_nodes=keep_labels(walked, own))
+    if not isinstance(fitted.densities, LocalMixture):
+        return fitted
+    posterior = to_posterior(fitted.densities, prepared.points, walked)
+    if measure_cut(problem, graph, posterior) > measure_cut(problem, graph, own) + MORE_CUT * own.shape[1]:
+        return fitted
+    return replace(fitted, method="mixture", of_nodes=posterior)
+
+
+def keep_labels(walked: Any, own: Any) -> Any:
+    """Memberships after a walk; a sample whose neighbors outvote its label is left in doubt between the two."""
+    xp = array_namespace(walked)
+    hard = indicator(xp.argmax(own, axis=1), own.shape[1])
+    lacking = xp.max(walked, axis=1, keepdims=True) - xp.sum(walked * hard, axis=1, keepdims=True)
+    share = xp.where(lacking > 0, lacking / (1 + lacking) + TIE, xp.zeros_like(lacking))
+    return (1 - share) * walked + share * hard
+
+
+def measure_cut(problem: GraphProblem, graph: Graph, memberships: Any) -> float:
+    """Normalized cut of the labels that memberships of the nodes give."""
+    if isinstance(problem, AnchoredProblem):
+        return problem.normalized_cut(memberships)
+    labels = array_namespace(memberships).argmax(memberships, axis=1)
+    return normalized_cut(graph, indicator(labels, memberships.shape[1]))
 
 
 def learn_densities(prepared: PreparedGraph, fitted: FittedGraph, share: Share) -> LocalMixture | DistanceBackground:

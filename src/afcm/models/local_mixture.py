@@ -25,6 +25,8 @@ from afcm.models.learning_sample import Frame, dense_core, draw_rows
 
 # Entries of a table of features that a fit, or a block of new samples, may make.
 MAX_FEATURES, BLOCK_FEATURES = 2e7, 1e6
+# The largest share of samples that may have the same value in a column.
+MOST_EQUAL = 0.25
 
 
 @dataclass(frozen=True)
@@ -121,7 +123,7 @@ def fit_local_mixture(
     core = dense_core(labels, n_clusters, log_distances, masses)
     if dense is not None:
         frame = Frame.around(learned, core, masses)
-        if can_learn_gaussians(len(frame.columns), n_clusters, masses):
+        if can_learn_gaussians(len(frame.columns), n_clusters, masses) and has_density(learned, frame.columns, masses):
             sample = Sample.from_points(frame.apply(learned), labels, n_clusters, core, masses)
             return as_local_mixture(sample.fit(share), frame, sample)
     return fit_distance_background(Distances(labels, n_clusters, finite(log_distances), masses), core, share)
@@ -139,6 +141,14 @@ def can_learn_gaussians(n_columns: int, n_clusters: int, masses: Floats) -> bool
     n_free = (n_columns + 1) * (n_columns + 2)
     fits = len(masses) * n_free / 2 <= 2 * MAX_FEATURES
     return n_columns > 0 and fits and float(masses.sum()) >= n_clusters * n_free
+
+
+def has_density(points: Floats, columns: Integers, masses: Floats) -> bool:
+    """Whether no value of a column is shared by many samples: a column of a few values has no density."""
+    return all(
+        float(np.bincount(np.unique(points[:, j], return_inverse=True)[1], masses).max()) <= MOST_EQUAL * masses.sum()
+        for j in columns
+    )
 
 
 def as_local_mixture(fit: Fit, frame: Frame, sample: Sample) -> LocalMixture:

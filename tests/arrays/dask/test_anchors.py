@@ -20,7 +20,7 @@ dask = pytest.importorskip("dask", reason="the extra afcm[dask] is not installed
 da = pytest.importorskip("dask.array", reason="the extra afcm[dask] is not installed")
 
 # λ so large that memberships are soft and sweeps many.
-SOFT = AFCM(3, graph="anchors", n_anchors=60, graph_weight=6e5, random_state=0)
+SOFT = AFCM(3, graph="anchors", n_anchors=60, graph_weight=6e5, memberships="paper", random_state=0)
 UNEVEN = ((1, 400, 0, 199), 2)
 
 
@@ -185,9 +185,9 @@ def test_what_chunks_cannot_do_is_said(rings, change, words):
 
 
 def test_chunks_leave_no_graph_to_walk_on(rings):
-    model = SOFT.fit(da.from_array(rings, chunks=(200, 2)))
-    with pytest.raises(ValueError, match="in memory"):
-        model.calibrated_memberships()
+    model = copies(SOFT)[0].set_params(memberships="auto").fit(da.from_array(rings, chunks=(200, 2)))
+    assert model.membership_method_ == "paper"
+    assert copies(SOFT)[0].set_params(memberships="auto").fit(rings).membership_method_ != "paper"
 
 
 def test_a_prepared_graph_of_chunks_serves_many_fits(rings):
