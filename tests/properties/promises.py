@@ -59,6 +59,10 @@ def mixture(covariance_type: str, **more: Any) -> Promise:
 
 # Name in the catalogue → name of each variant and its promise.
 SPECIAL = {
+    "AFCM": {
+        "AFCM": Promise("AFCM", but={"rotate": "the boxes of its background have the axes of the columns"}),
+        "AFCM(noise=None, memberships='paper')": Promise("AFCM", {"noise": None, "memberships": "paper"}),
+    },
     "EntropyFCM": {
         "EntropyFCM": Promise("EntropyFCM", {"gamma": 1.0}, but={"scale": "gamma has a unit ('auto' follows it)"}),
         "EntropyFCM(gamma='auto')": Promise(  # repeated samples are put in an order of their bits before any is drawn
