@@ -26,11 +26,11 @@ def displays() -> dict[str, Any]:
     selection = select_n_clusters(X, range(1, 9), random_state=0)
     stray = scatter_moons()
     return {
-        "embedding": plots.EmbeddingDisplay.from_estimator(model, calibrated=True),
+        "embedding": plots.EmbeddingDisplay.from_estimator(model),
         "embedding-components": plots.EmbeddingDisplay.from_estimator(plain, X),
         "convergence": plots.ConvergenceDisplay.from_estimator(model),
         "membership": plots.MembershipDisplay.from_estimator(plain),
-        "bands": plots.BandsDisplay.from_estimator(model, calibrated=True),
+        "bands": plots.BandsDisplay.from_estimator(model),
         "ambiguity": plots.AmbiguityDisplay.from_estimator(model),
         "outliers": plots.OutliersDisplay.from_estimator(AFCM(2, random_state=0).fit(stray), stray),
         "profiles": plots.ProfilesDisplay.from_estimator(model, X),

@@ -14,7 +14,6 @@ from sklearn.preprocessing import minmax_scale
 
 from afcm import AFCM, PlainAFCM, load_model, save_model
 from afcm.cli.methods import METHODS
-from afcm.exceptions import HardMembershipsWarning
 from afcm.metrics import clustering_accuracy
 from afcm.metrics.ambiguity import ambiguity
 from afcm.tabular import read_table
@@ -38,23 +37,14 @@ def test_everything_at_once(afcm, folder):
     assert "<html" in (folder / "report.html").read_text()
 
 
-def test_a_report_takes_one_random_walk(afcm, monkeypatch):
-    walks, calibrated = [], AFCM.calibrated_memberships
-    monkeypatch.setattr(AFCM, "calibrated_memberships", lambda *given: walks.append(given) or calibrated(*given))
-    done = afcm("fit", "iris.csv", "--clusters", 3, "--label", "species", "--out", "a.csv", "--report", "report.html")
-    assert done.code == 0
-    assert len(walks) == 1
-
-
 def test_the_table_holds_what_the_estimator_finds(afcm, folder):
     afcm("fit", "iris.csv", "--clusters", 3, "--drop", "species", "--out", "result.parquet")
     table = pq.read_table(folder / "result.parquet")
-    with pytest.warns(HardMembershipsWarning):
-        model = AFCM(3, random_state=0).fit(minmax_scale(to_matrix(iris(), NAMES)))
+    model = AFCM(3, random_state=0).fit(minmax_scale(to_matrix(iris(), NAMES)))
     assert table.column_names[:6] == iris().column_names
     assert table["label"].to_pylist() == model.labels_.tolist()
     assert np.array_equal(to_matrix(table, [f"membership_{j}" for j in range(3)]), model.memberships_)
-    assert np.array_equal(table["ambiguity"], ambiguity(model.calibrated_memberships()))
+    assert np.array_equal(table["ambiguity"], ambiguity(model.memberships_))
 
 
 @pytest.mark.parametrize("method", PREDICTING)

@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.datasets import load_iris
 
-from afcm import AFCM, PlainAFCM
-from afcm.metrics.ambiguity import ambiguity, honest_memberships, is_ambiguous
+from afcm.metrics.ambiguity import ambiguity, is_ambiguous
 
 
 def test_known_rows():
@@ -26,15 +24,6 @@ def test_the_names_of_the_clusters_do_not_matter(order, row):
     row = np.array([row]) / sum(row)
     assert ambiguity(row[:, order]) == pytest.approx(ambiguity(row))
     assert 0 <= ambiguity(row)[0] <= 1
-
-
-def test_a_graph_model_tells_doubt_by_its_calibrated_memberships():
-    X = load_iris().data
-    graph, plain = AFCM(3, random_state=0).fit(X), PlainAFCM(3, random_state=0).fit(X)
-    assert np.array_equal(honest_memberships(graph), graph.calibrated_memberships())
-    assert np.array_equal(honest_memberships(graph, X[:5]), graph.calibrated_memberships(X[:5]))
-    assert np.array_equal(honest_memberships(plain), plain.memberships_)
-    assert np.array_equal(honest_memberships(plain, X[:5]), plain.predict_proba(X[:5]))
 
 
 def test_the_limit_itself_is_ambiguous():

@@ -121,24 +121,27 @@ def test_two_samples():
         getattr(plots, name).from_estimator(model, X).figure_.canvas.draw()
 
 
-def test_hard_memberships_point_to_the_calibrated_ones(ax):
-    X = make_blobs(60, centers=[[0, 0], [0, 9]], random_state=0)[0]
-    model = AFCM(2, random_state=0).fit(X)
-    assert "calibrated=True" in plots.BandsDisplay.from_estimator(model, ax=ax).note
-    calibrated = plots.BandsDisplay.from_estimator(model, calibrated=True, ax=ax)
-    assert calibrated.note == "calibrated memberships"
-    np.testing.assert_array_equal(calibrated.memberships, model.calibrated_memberships())
-    np.testing.assert_array_equal(
-        plots.BandsDisplay.from_estimator(model, X[:9], calibrated=True, ax=ax).memberships,
-        model.calibrated_memberships(X[:9]),
-    )
+def test_the_title_says_what_the_memberships_are(iris, ax):
+    blobs = make_blobs(60, centers=[[0, 0], [0, 9]], random_state=0)[0]
+    for model, X, note in (
+        (AFCM(3), iris, "probabilities by a mixture inside the clusters"),
+        (AFCM(2), np.c_[blobs, np.arange(60) % 2], "probabilities by a random walk over the graph, all 0 or 1"),
+        (AFCM(2, memberships="paper"), blobs, "the paper's own, all 0 or 1"),
+    ):
+        model.set_params(random_state=0).fit(X)
+        for display in (plots.BandsDisplay, plots.EmbeddingDisplay, plots.AmbiguityDisplay):
+            drawn = display.from_estimator(model, ax=ax)
+            np.testing.assert_array_equal(drawn.memberships, model.memberships_)
+            assert drawn.note == f"memberships: {note}"
+            assert ax.get_title().endswith(note)
+            some = display.from_estimator(model, X[:9], ax=ax)
+            np.testing.assert_array_equal(some.memberships, model.predict_proba(X[:9]))
 
 
-def test_soft_memberships_need_no_note(plain_model, ax):
-    for calibrated in (False, True):
-        display = plots.MembershipDisplay.from_estimator(plain_model, calibrated=calibrated, ax=ax)
-        np.testing.assert_array_equal(display.memberships, plain_model.memberships_)
-        assert display.note == ""
+def test_memberships_of_one_kind_need_no_note(plain_model, ax):
+    display = plots.MembershipDisplay.from_estimator(plain_model, ax=ax)
+    np.testing.assert_array_equal(display.memberships, plain_model.memberships_)
+    assert display.note == ""
 
 
 def test_colour_and_marker_together_tell_sixty_clusters_apart():

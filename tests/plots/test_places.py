@@ -109,9 +109,9 @@ def test_many_points_are_small_and_stored_as_an_image(ax):
     assert marker_size(100) > marker_size(1000) > marker_size(10_000) >= marker_size(10**9) > 0
 
 
-def test_doubt_is_shown_by_the_calibrated_memberships(graph_model, ax):
+def test_doubt_is_shown_by_the_memberships(graph_model, ax):
     display = AmbiguityDisplay.from_estimator(graph_model, ax=ax)
-    doubt = ambiguity(graph_model.calibrated_memberships())
+    doubt = ambiguity(graph_model.memberships_)
     np.testing.assert_array_equal(display.ambiguity, doubt)
     count = int((doubt > AMBIGUOUS).sum())
     assert 0 < count < 20

@@ -15,7 +15,7 @@ from afcm import AFCM, FCM, EntropyFCM, GeneralizedGaussianMixture, PlainAFCM
 from afcm.baselines import CDKM, FCAG, RSFKM, SpectralBaseline
 from afcm.metrics.ambiguity import ambiguity
 from afcm.plots.layout import principal_components
-from afcm.report import Findings, write_report
+from afcm.report import Findings
 from afcm.report.features import profile_clusters, read_features
 from afcm.report.views import LEAST_OF_A_CLUSTER, choose_rows, find_middles
 from tests.report.built import Built, drawn_memberships, grid, soft
@@ -34,23 +34,21 @@ def test_a_pipeline_is_read_through_to_its_clusterer(iris):
     model, findings = iris
     assert findings.method == "MinMaxScaler → AFCM"
     assert np.array_equal(findings.fit.labels, model[-1].labels_)
-    assert np.array_equal(findings.fit.honest, model[-1].calibrated_memberships())
-    assert np.array_equal(findings.ambiguity, ambiguity(model[-1].calibrated_memberships()))
+    assert np.array_equal(findings.fit.memberships, model[-1].memberships_)
+    assert np.array_equal(findings.ambiguity, ambiguity(model[-1].memberships_))
     assert findings.features.names == tuple(IRIS.data.columns)
     assert findings.parameters["n_clusters"] == "3"
     assert "callback" not in findings.parameters
     assert list(findings.versions) == ["afcm", "numpy", "scipy", "scikit-learn", "Python"]
 
 
-def test_a_page_takes_one_random_walk_and_none_if_the_fit_was_read_before(iris, monkeypatch, tmp_path):
-    model, findings = iris
-    walks, calibrated = [], AFCM.calibrated_memberships
-    monkeypatch.setattr(AFCM, "calibrated_memberships", lambda *given: walks.append(given) or calibrated(*given))
-    first = write_report(Findings.of(model, IRIS.data), tmp_path / "first.html")
-    assert len(walks) == 1
-    again = write_report(Findings.of(model, IRIS.data, fit=findings.fit), tmp_path / "again.html")
-    assert len(walks) == 1
-    assert again.read_bytes() == first.read_bytes()
+def test_doubt_of_hard_memberships_depends_on_what_they_are():
+    rows = np.eye(2)[[0, 1, 0, 1]]
+    for method, said in (
+        ("paper", "With memberships of 0 and 1 no sample can look ambiguous"),
+        ("walk", "No sample is ambiguous"),
+    ):
+        assert Findings.of(soft(rows, membership_method=method), grid(4)).summary[1].startswith(said)
 
 
 def test_parameters_that_are_no_words_or_numbers_are_told_in_short():
@@ -80,7 +78,7 @@ def test_the_summary_of_iris(iris):
     assert findings.summary[0] == f"3 clusters of {', '.join(map(str, findings.profile.sizes[:2]))} and " + (
         f"{findings.profile.sizes[2]} samples."
     )
-    assert "calibrated memberships" in findings.summary[2]
+    assert "The memberships are probabilities by a mixture inside the clusters" in findings.summary[2]
     assert "which the fit never saw: accuracy" in " ".join(findings.summary)
 
 
@@ -108,7 +106,7 @@ def test_words_for_hand_built_states():
         "2 clusters of 3 and 1 samples.",
         "2 samples (50 %) are ambiguous: their best membership leads the second by no more than 0.5. All of them lie "
         "between clusters 0 and 1.",
-        "The model's own memberships are soft (crispness 0.33, where 1 is all 0 or 1).",
+        "The memberships are soft (crispness 0.33, where 1 is all 0 or 1).",
         "The run did not converge: stopped after 7 sweeps. Raise max_iter or tol.",
     ]
     merged = soft(np.full((4, 2), 0.5), history={"membership_change": [0.5, 0.25]}, n_iter=2, converged=False)
@@ -131,7 +129,7 @@ def test_a_model_with_labels_only():
     assert findings.summary == [
         "2 clusters of 2 and 1 samples.",
         "With memberships of 0 and 1 no sample can look ambiguous, whether it is or not.",
-        "The model's own memberships are all 0 or 1: they tell labels, not doubt.",
+        "The memberships are all 0 or 1: they tell labels, not doubt.",
     ]
     with pytest.raises(ValueError, match="Built has no labels_ and no memberships_; fit it first"):
         Findings.of(Built(), grid(3))
@@ -165,7 +163,7 @@ def test_samples_of_weight_zero_are_placed():
     X[:30] += 20
     weights[3] = 0
     findings = Findings.of(AFCM(2, random_state=0).fit(X, sample_weight=weights), X)
-    assert findings.fit.honest.shape == (60, 2)
+    assert findings.fit.memberships.shape == (60, 2)
 
 
 def test_missing_values_and_names_of_features():

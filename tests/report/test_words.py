@@ -99,24 +99,21 @@ def test_background():
 
 def test_memberships():
     assert words.describe_memberships("soft", 0.62, 3, gamma=2.0) == (
-        "The model's own memberships are soft (crispness 0.62, where 1 is all 0 or 1)."
+        "The memberships are soft (crispness 0.62, where 1 is all 0 or 1)."
     )
     assert words.describe_memberships("soft", 0.956, 3, gamma=3.747) == (
-        "The model's own memberships are nearly crisp (crispness 0.96, where 1 is all 0 or 1) because the clusters are "
+        "The memberships are nearly crisp (crispness 0.96, where 1 is all 0 or 1) because the clusters are "
         "narrow against their distances (γ = 3.75)."
     )
     assert words.describe_memberships("hard", 1.0, 3, gamma=7.5e9, gamma_cap=7.5e9, embedded=True) == (
-        "The model's own memberships are all 0 or 1 because γ, their sharpness, ran to its cap (7.50 × 10⁹): they tell "
+        "The memberships are all 0 or 1 because γ, their sharpness, ran to its cap (7.50 × 10⁹): they tell "
         "labels, not doubt."
     )
     assert words.describe_memberships("hard", 1.0, 3, gamma=20.0, gamma_cap=7.5e9, embedded=True) == (
-        "The model's own memberships are all 0 or 1 because the clusters are narrow against their distances in the "
+        "The memberships are all 0 or 1 because the clusters are narrow against their distances in the "
         "embedding (γ = 20): they tell labels, not doubt."
     )
-    assert (
-        words.describe_memberships("hard", 1.0, 3)
-        == "The model's own memberships are all 0 or 1: they tell labels, not doubt."
-    )
+    assert words.describe_memberships("hard", 1.0, 3) == "The memberships are all 0 or 1: they tell labels, not doubt."
     assert words.describe_memberships("merged", 0.0, 3, gamma=1.0) == (
         "All 3 clusters merged: the memberships are the same everywhere, about 1/3, and the labels mean nothing. Try "
         "another start, other parameters or fewer clusters."
@@ -124,9 +121,22 @@ def test_memberships():
     assert words.describe_memberships("soft", 1.0, 1, gamma=1.0) == ""
 
 
-def test_calibration():
-    assert words.describe_calibration(0).endswith("they are mixed where neighbours are in other clusters.")
-    assert words.describe_calibration(1).endswith("For 1 sample they favour another cluster than the label.")
+def test_memberships_of_several_kinds():
+    assert words.describe_memberships("soft", 0.62, 3, method="mixture", gamma=2.0) == (
+        "The memberships are probabilities by a mixture inside the clusters, soft (crispness 0.62, where 1 is all 0 or "
+        "1)."
+    )
+    assert words.describe_memberships("soft", 0.97, 3, method="walk", gamma=20.0) == (
+        "The memberships are probabilities by a random walk over the graph, nearly crisp (crispness 0.97, where 1 is "
+        "all 0 or 1)."
+    )
+    assert words.describe_memberships("hard", 1.0, 3, method="mixture", gamma=20.0).endswith(
+        "inside the clusters, all 0 or 1: by them no sample lies between clusters."
+    )
+    assert words.describe_memberships("hard", 1.0, 3, method="paper", gamma=7.5e9, gamma_cap=7.5e9) == (
+        "The memberships are the paper's own, all 0 or 1 because γ, their sharpness, ran to its cap (7.50 × 10⁹): they "
+        "tell labels, not doubt."
+    )
 
 
 def test_convergence():

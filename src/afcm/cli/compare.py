@@ -81,7 +81,7 @@ def fit_methods(names: list[str], count: int, samples: Samples, seed: int, stage
         try:
             estimator = methods.make_estimator(name, count, seed)
             seconds = methods.fit_estimator(estimator, samples.X, stages)
-            verdict = Verdict.on(estimator, samples.X, samples.get_column(samples.label))
+            verdict = Verdict.on(estimator, samples.get_column(samples.label))
         except ValueError as error:
             rows.append({"method": name, "remark": to_one_line(error)})
             continue

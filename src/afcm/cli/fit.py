@@ -106,7 +106,7 @@ class FittedModel:
         about = {"columns": samples.columns, "id": samples.id, "label": samples.label, **self.settings}
         save_model(model, path, info=about)
 
-    def write_page(self, report: Path, model: Path | None = None, selection: Any = None, fit: Any = None) -> None:
+    def write_page(self, report: Path, model: Path | None = None, selection: Any = None) -> None:
         """Write the report page, with features in the table's units."""
         from afcm.report import Findings, write_report
 
@@ -124,7 +124,6 @@ class FittedModel:
             settings=self.settings,
             selection=selection,
             model_file=None if model is None else model.name,
-            fit=fit,
         )
         write_report(findings, report)
 
@@ -138,12 +137,12 @@ def write_outputs(
     samples = fitted.samples
     if report is None:  # X is not needed any more, and the result needs the memory
         samples.X = samples.X[:0].copy()
-    verdict = Verdict.on(fitted.estimator, samples.X, samples.get_column(samples.label))
+    verdict = Verdict.on(fitted.estimator, samples.get_column(samples.label))
     found = outcome.describe_fit(verdict, fitted.estimator, samples)
     if model is not None:
         fitted.save(model)
     if report is not None:
-        fitted.write_page(report, model, fit=verdict.fit)
+        fitted.write_page(report, model)
     if out is not None:
         results, scores = (verdict.fit.labels, verdict.fit.memberships, verdict.ambiguity), verdict.fit.outlier_scores
         write_table(iterate_results(samples.table, *results, samples.rows, outlier_scores=scores), out)

@@ -54,7 +54,8 @@ def describe_fit(verdict: Verdict, estimator: Any, samples: Samples) -> dict[str
     }
     if verdict.fit.outlier_scores is not None:
         found["outliers"] = len(verdict.outliers)
-    for name in ("noise_share_", "objective_", "gamma_", "crispness_", "membership_state_", "converged_", "n_iter_"):
+    memberships = ("membership_method_", "membership_state_", "crispness_")
+    for name in ("noise_share_", "objective_", "gamma_", *memberships, "converged_", "n_iter_"):
         if hasattr(estimator, name):
             found[name.rstrip("_")] = to_json_value(getattr(estimator, name))
     return found | {"scores": format_scores(verdict.scores)}

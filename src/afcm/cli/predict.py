@@ -76,7 +76,7 @@ def load_for_model(fitted: Any, about: dict[str, Any], source: Source, label: st
 
 def label_samples(fitted: Any, samples: Samples, out: Path) -> dict[str, Any]:
     """Write the table with labels and memberships by the model; return the findings."""
-    from afcm.metrics.ambiguity import ambiguity, honest_memberships, is_ambiguous
+    from afcm.metrics.ambiguity import ambiguity, is_ambiguous
     from afcm.models.background import CLEAR
     from afcm.report.verdict import name_classes, score_labels
 
@@ -87,7 +87,7 @@ def label_samples(fitted: Any, samples: Samples, out: Path) -> dict[str, Any]:
     labels = estimator.predict(X)
     soft = hasattr(estimator, "predict_proba")
     memberships = estimator.predict_proba(X) if soft else np.eye(estimator.n_clusters)[labels]
-    doubt = ambiguity(honest_memberships(estimator, X) if hasattr(estimator, "memberships_") else memberships)
+    doubt = ambiguity(memberships)
     scores = np.asarray(estimator.outlier_scores(X)) if hasattr(estimator, "outlier_scores_") else None
     write_table(iterate_results(samples.table, labels, memberships, doubt, samples.rows, outlier_scores=scores), out)
     classes = samples.get_column(samples.label)

@@ -27,17 +27,3 @@ def ambiguity(memberships: Any) -> NDArray[np.floating[Any]]:
 def is_ambiguous(doubts: Any) -> Any:
     """Tell which samples deserve a look, from their ambiguity."""
     return doubts >= AMBIGUOUS
-
-
-def honest_memberships(model: Any, X: Any = None) -> Any:
-    """Return the memberships of a fitted model that tell doubt best: calibrated if it has them, else its own.
-
-    Parameters
-    ----------
-    model : fitted clusterer
-    X : array, optional
-        New samples. Default: those of the fit.
-    """
-    if hasattr(model, "calibrated_memberships"):
-        return model.calibrated_memberships(X)
-    return model.memberships_ if X is None else model.predict_proba(X)

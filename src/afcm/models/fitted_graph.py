@@ -16,6 +16,12 @@ from afcm.models.local_mixture import LocalMixture
 
 # A cluster is ruled out where a walk visits it with a probability well below this.
 RULED_OUT = 5e-4
+# What memberships are, by the method that made them: words for titles and reports.
+METHOD_WORDS = {
+    "mixture": "probabilities by a mixture inside the clusters",
+    "walk": "probabilities by a random walk over the graph",
+    "paper": "the paper's own",
+}
 
 
 @dataclass(frozen=True)

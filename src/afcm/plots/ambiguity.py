@@ -8,8 +8,8 @@ from typing import Any, Self
 import numpy as np
 
 from afcm._util.messages import count_noun
-from afcm.metrics.ambiguity import AMBIGUOUS, ambiguity, honest_memberships, is_ambiguous
-from afcm.plots.common import MANY_POINTS, Display, resolve_model, set_title
+from afcm.metrics.ambiguity import AMBIGUOUS, ambiguity, is_ambiguous
+from afcm.plots.common import MANY_POINTS, Display, resolve_model, set_title, take_memberships
 from afcm.plots.layout import jitter_points, marker_size, number_clusters, place_samples
 
 
@@ -22,10 +22,11 @@ class AmbiguityDisplay(Display):
     positions : array (n_samples, 2)
         Any will do, those of UMAP for example.
     memberships : array (n_samples, n_clusters)
-        Calibrated ones where the model has them: they tell doubt best.
     axis_names : pair of str, optional
     jitter : float, default=0.0
         Points are moved by about this share of the spread when they are drawn. ``positions`` stay as they are.
+    note : str, optional
+        A second line for the title.
 
     Attributes
     ----------
@@ -53,6 +54,7 @@ class AmbiguityDisplay(Display):
     memberships: Any
     axis_names: tuple[str, str] = ("", "")
     jitter: float = 0.0
+    note: str = ""
     ambiguity: Any = field(init=False)
     ambiguous: Any = field(init=False)
 
@@ -63,7 +65,7 @@ class AmbiguityDisplay(Display):
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any = None, *, ax: Any = None, jitter: float | None = None) -> Self:
-        """Draw the doubt of a fitted clusterer, by its calibrated memberships where it has them.
+        """Draw the doubt of a fitted clusterer about its samples.
 
         Parameters
         ----------
@@ -80,8 +82,9 @@ class AmbiguityDisplay(Display):
         AmbiguityDisplay
         """
         model, X = resolve_model(estimator, X)
+        memberships, note = take_memberships(model, X)
         points, names, jitter = place_samples(model, X, jitter)
-        return cls(points, honest_memberships(model, X), names, jitter)._plot_on(ax)
+        return cls(points, memberships, names, jitter, note)._plot_on(ax)
 
     def plot(self, ax: Any = None) -> Any:
         ax = self._use_axes(ax, (6.8, 5))
@@ -98,5 +101,6 @@ class AmbiguityDisplay(Display):
         self.colorbar_.ax.axhline(AMBIGUOUS, color="white", linewidth=1)
         ax.set(xlabel=self.axis_names[0], ylabel=self.axis_names[1])
         count = f"{int(self.ambiguous.sum()):,} of {count_noun(len(points), 'sample')}"
-        set_title(ax, f"{count} ambiguous (ringed: from {AMBIGUOUS:g} on{'; jittered' if self.jitter else ''})")
+        ringed = f"ringed: from {AMBIGUOUS:g} on{'; jittered' if self.jitter else ''}"
+        set_title(ax, f"{count} ambiguous ({ringed})", self.note)
         return ax

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from afcm._util.optional import require
 from afcm._util.pipelines import last_step, transform_before_last_step
 from afcm.estimators.base import SoftClusterer, membership_state
-from afcm.metrics.ambiguity import honest_memberships
+from afcm.models.fitted_graph import METHOD_WORDS
 
 # From here on points are stored as an image in PDF and SVG files, which would be too large otherwise.
 MANY_POINTS = 5000
@@ -46,7 +46,7 @@ class MembershipsBase(Display):
     note: str = ""
 
     @classmethod
-    def from_estimator(cls, estimator: Any, X: Any = None, *, ax: Any = None, calibrated: bool = False) -> Self:
+    def from_estimator(cls, estimator: Any, X: Any = None, *, ax: Any = None) -> Self:
         """Draw the memberships of a fitted clusterer.
 
         Parameters
@@ -56,14 +56,12 @@ class MembershipsBase(Display):
             Samples to show. Default: those of the fit.
         ax : matplotlib axes, optional
             Default: a new figure.
-        calibrated : bool, default=False
-            Show the memberships that tell doubt best (`afcm.metrics.ambiguity.honest_memberships`), not the model's.
 
         Returns
         -------
         the display
         """
-        return cls(*choose_memberships(*resolve_model(estimator, X), calibrated))._plot_on(ax)
+        return cls(*take_memberships(*resolve_model(estimator, X)))._plot_on(ax)
 
 
 def load_pyplot() -> Any:
@@ -86,14 +84,13 @@ def resolve_model(estimator: Any, X: Any = None, attribute: str = "memberships_"
     return model, transform_before_last_step(estimator, X)
 
 
-def choose_memberships(model: Any, X: Any, calibrated: bool) -> tuple[Any, str]:
-    """Return the model's own memberships or those that tell doubt, and a note about them for the title."""
-    can_calibrate = hasattr(model, "calibrated_memberships")
-    if calibrated:
-        return np.asarray(honest_memberships(model, X)), "calibrated memberships" if can_calibrate else ""
+def take_memberships(model: Any, X: Any) -> tuple[Any, str]:
+    """Return the memberships of the fitted samples or of X, and a note for the title that says what they are."""
     memberships = np.asarray(model.memberships_ if X is None else model.predict_proba(X))
-    hides_doubt = can_calibrate and membership_state(memberships) == "hard"
-    return memberships, "memberships are 0 or 1; calibrated=True shows doubt" if hides_doubt else ""
+    if not hasattr(model, "membership_method_"):
+        return memberships, ""
+    hard = ", all 0 or 1" if membership_state(memberships) == "hard" else ""
+    return memberships, f"memberships: {METHOD_WORDS[model.membership_method_]}{hard}"
 
 
 def annotate_beside(axes: Any, text: str, place: tuple[float, float], *, right: bool, **style: Any) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from afcm._util.messages import count_noun
-from afcm.plots.common import Display, choose_memberships, resolve_model, set_title
+from afcm.plots.common import Display, resolve_model, set_title, take_memberships
 from afcm.plots.layout import draw_samples, jitter_points, number_clusters, place_samples
 
 
@@ -37,7 +37,7 @@ class EmbeddingDisplay(Display):
     >>> from afcm import AFCM
     >>> from afcm.plots import EmbeddingDisplay
     >>> model = AFCM(3, random_state=0).fit(load_iris().data)
-    >>> display = EmbeddingDisplay.from_estimator(model, calibrated=True, ax=Figure().subplots())
+    >>> display = EmbeddingDisplay.from_estimator(model, ax=Figure().subplots())
     >>> display.positions.shape
     (150, 2)
     """
@@ -49,9 +49,7 @@ class EmbeddingDisplay(Display):
     note: str = ""
 
     @classmethod
-    def from_estimator(
-        cls, estimator: Any, X: Any = None, *, ax: Any = None, calibrated: bool = False, jitter: float | None = None
-    ) -> Self:
+    def from_estimator(cls, estimator: Any, X: Any = None, *, ax: Any = None, jitter: float | None = None) -> Self:
         """Draw a fitted clusterer.
 
         Parameters
@@ -63,8 +61,6 @@ class EmbeddingDisplay(Display):
             Samples to show. Default: those of the fit; a model without an embedding needs them.
         ax : matplotlib axes, optional
             Default: a new figure.
-        calibrated : bool, default=False
-            Show the memberships that tell doubt best (`afcm.metrics.ambiguity.honest_memberships`), not the model's.
         jitter : float, optional
             Default: 0.02 in an embedding, whose clusters are often single points, else 0.
 
@@ -73,7 +69,7 @@ class EmbeddingDisplay(Display):
         EmbeddingDisplay
         """
         model, X = resolve_model(estimator, X)
-        memberships, note = choose_memberships(model, X, calibrated)
+        memberships, note = take_memberships(model, X)
         points, names, jitter = place_samples(model, X, jitter)
         return cls(points, memberships, names, jitter, note)._plot_on(ax)
 

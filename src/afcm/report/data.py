@@ -21,6 +21,7 @@ DIGITS = 5  # significant ones, of the numbers in the page
 MAX_TABLE_FEATURES = 20
 MAX_TEXT = 80  # characters of an id, a name or a class
 MEMBERSHIPS_KEPT = 6  # largest ones of a sample
+DECIMALS = 6  # of a membership; smaller ones are left out
 GRID = 9999  # positions in the picture are whole numbers up to this
 # The markers of `afcm.plots.colors` as SVG paths of about unit size.
 SHAPES = {
@@ -59,16 +60,16 @@ def collect_data(findings: Findings) -> dict[str, Any]:
     """Collect what the script needs to know of the samples that are shown."""
     rows, fit = findings.shown, findings.fit
     colors = cluster_colors(findings.n_clusters)
-    honest, labels = fit.honest[rows], fit.labels[rows]
-    codes = (mix_colors(honest, colors) * 255).round().astype(int)
+    memberships, labels = fit.memberships[rows], fit.labels[rows]
+    codes = (mix_colors(memberships, colors) * 255).round().astype(int)
     return {
         "ids": [shorten(findings.ids[i]) for i in rows],
         "labels": labels.tolist(),
         "classes": None if findings.classes is None else [shorten(findings.classes[i] or "") for i in rows],
-        "memberships": [list_memberships(row) for row in honest],
+        "memberships": [list_memberships(row) for row in memberships],
         "ambiguity": round_numbers(findings.ambiguity[rows], 3),
         "colors": "".join(f"{red:02x}{green:02x}{blue:02x}" for red, green, blue in codes),
-        "opacity": (100 * opacity(honest)).round().astype(int).tolist(),
+        "opacity": (100 * opacity(memberships)).round().astype(int).tolist(),
         "clusters": [marker_path(j) for j in range(findings.n_clusters)],
         "views": [describe_view(view, rows, fit.labels, findings.n_clusters) for view in findings.views],
         "features": describe_features(findings, rows),
@@ -134,8 +135,8 @@ def count_decimals(column: list[float | int | None]) -> int | None:
 def list_memberships(memberships: Floats) -> list[float | int]:
     """``[cluster, membership, cluster, membership, …]``, the largest first, tiny ones left out."""
     best = np.argsort(-memberships, kind="stable")[:MEMBERSHIPS_KEPT]
-    kept = [j for j in best if memberships[j] >= 0.001] or [best[0]]
-    return [value for j in kept for value in (int(j), round(float(memberships[j]), 3))]
+    kept = [j for j in best if memberships[j] >= 10.0**-DECIMALS] or [best[0]]
+    return [value for j in kept for value in (int(j), round(float(memberships[j]), DECIMALS))]
 
 
 def marker_path(cluster: int) -> str:

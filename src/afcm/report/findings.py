@@ -79,7 +79,6 @@ class Findings(Verdict):
         selection: Selection | None = None,
         model_file: str | None = None,
         random_state: int = 0,
-        fit: Fit | None = None,
     ) -> Findings:
         """Compute the findings about a fitted model.
 
@@ -104,8 +103,6 @@ class Findings(Verdict):
             Name of the saved model, to say how to load it.
         random_state : int, default=0
             For the choice of samples if there are too many to show.
-        fit : Fit, optional
-            ``Verdict.on(model, X).fit``, if it is there already: computing it takes a random walk over the graph.
 
         Returns
         -------
@@ -117,7 +114,7 @@ class Findings(Verdict):
             If the model is not fitted, or X, features, ids or classes are not those of its samples.
         """
         estimator, seen = last_step(model), transform_before_last_step(model, X)
-        fit = Fit.of(estimator, seen) if fit is None else fit
+        fit = Fit.of(estimator)
         n_samples, n_clusters = fit.memberships.shape
         names = _to_list("ids", range(n_samples) if ids is None else ids, n_samples)
         named = None if classes is None else name_classes(_to_list("classes", classes, n_samples))

@@ -15,6 +15,7 @@ import numpy as np
 from afcm._util.atomic_files import replace_file
 from afcm._util.messages import format_share
 from afcm._util.optional import require
+from afcm.models.fitted_graph import METHOD_WORDS
 from afcm.plots.colors import cluster_colors
 from afcm.report import charts, words
 from afcm.report.data import MAX_TABLE_FEATURES, as_json, collect_data, marker_path
@@ -89,6 +90,7 @@ def build_context(findings: Findings) -> dict[str, Any]:
         "box": charts,
         "number": words.format_number,
         "python_name": json.dumps(findings.model_file, ensure_ascii=False),
+        "kind": METHOD_WORDS.get(findings.fit.method or ""),
         "outliers": f"{np.isin(findings.outliers, findings.shown).sum():,}" if findings.fit.noise_share else None,
         "table_features": min(len(findings.features.names), MAX_TABLE_FEATURES),
     }
@@ -135,7 +137,7 @@ def list_ambiguous(findings: Findings) -> list[dict[str, Any]]:
     places = {int(row): place for place, row in enumerate(findings.shown)}
     listed = []
     for i in findings.ambiguous[:MAX_LISTED].tolist():
-        row = findings.fit.honest[i]
+        row = findings.fit.memberships[i]
         first, second = np.argsort(-row, kind="stable")[:2].tolist()
         both = [(first, f"{row[first]:.2f}"), (second, f"{row[second]:.2f}")]
         entry = {"id": findings.ids[i], "place": places.get(i), "label": int(findings.fit.labels[i]), "between": both}

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from afcm._typing import Floats
-from afcm._util.pipelines import last_step, transform_before_last_step
+from afcm._util.pipelines import last_step
 from afcm.estimators.afcm import AFCM
 from afcm.estimators.base import crispness, hard_labels, membership_state
 from afcm.metrics import adjusted_rand, clustering_accuracy, normalized_mutual_info
-from afcm.metrics.ambiguity import ambiguity, honest_memberships, is_ambiguous
+from afcm.metrics.ambiguity import ambiguity, is_ambiguous
 from afcm.models.background import CLEAR
 from afcm.report import words
 from afcm.report.features import Ints
@@ -30,10 +30,9 @@ class Fit:
 
     labels: Ints
     memberships: Floats
-    honest: Floats  # the memberships that tell doubt best
-    calibrated: bool  # those are not the model's own
     state: str
     crispness: float
+    method: str | None = None  # how memberships were made, where there are several ways
     gamma: float | None = None
     gamma_cap: float | None = None
     auto: bool = False
@@ -47,8 +46,8 @@ class Fit:
     outlier_scores: Floats | None = None
 
     @classmethod
-    def of(cls, estimator: Any, X: Any) -> Fit:
-        """Read the fitted attributes; ``X`` are the samples as the estimator saw them."""
+    def of(cls, estimator: Any) -> Fit:
+        """Read the fitted attributes."""
         own = read_memberships(estimator)
         traces = {name: _to_floats(values) for name, values in getattr(estimator, "history_", {}).items()}
         # A mixture with scatter matrices has a fixed γ, which says nothing.
@@ -56,10 +55,9 @@ class Fit:
         return cls(
             labels=np.asarray(estimator.labels_ if hasattr(estimator, "labels_") else hard_labels(own), dtype=np.intp),
             memberships=own,
-            honest=calibrate(estimator, X, own),
-            calibrated=hasattr(estimator, "calibrated_memberships"),
             state=estimator.membership_state_ if hasattr(estimator, "membership_state_") else membership_state(own),
             crispness=float(estimator.crispness_ if hasattr(estimator, "crispness_") else crispness(own)),
+            method=getattr(estimator, "membership_method_", None),
             gamma=_read(estimator, "gamma_", float) if has_gamma else None,
             gamma_cap=_read(estimator, "gamma_cap_", float),
             auto=isinstance(getattr(estimator, "n_clusters", None), str),
@@ -91,9 +89,9 @@ class Verdict:
     scores: Scores | None
 
     @classmethod
-    def on(cls, model: Any, X: Any, classes: Sequence[Any] | None = None) -> Verdict:
-        """Judge a fitted model; ``X`` as it was given to ``model.fit``."""
-        fit = Fit.of(last_step(model), transform_before_last_step(model, X))
+    def on(cls, model: Any, classes: Sequence[Any] | None = None) -> Verdict:
+        """Judge a fitted model, by the samples of its fit."""
+        fit = Fit.of(last_step(model))
         return Verdict(fit, None if classes is None else score_labels(name_classes(classes), fit.labels))
 
     @property
@@ -111,7 +109,7 @@ class Verdict:
     @cached_property
     def ambiguity(self) -> Floats:
         """0 for a certain sample, 1 for a tie of its two best clusters."""
-        return np.asarray(ambiguity(self.fit.honest), dtype=np.float64)
+        return np.asarray(ambiguity(self.fit.memberships), dtype=np.float64)
 
     @cached_property
     def ambiguous(self) -> Ints:
@@ -132,7 +130,7 @@ class Verdict:
         """(cluster, cluster, ambiguous samples between them), the most first."""
         if not self.ambiguous.size:
             return []
-        best = np.sort(np.argpartition(self.fit.honest[self.ambiguous], -2, axis=1)[:, -2:], axis=1)
+        best = np.sort(np.argpartition(self.fit.memberships[self.ambiguous], -2, axis=1)[:, -2:], axis=1)
         counts = Counter((int(first), int(second)) for first, second in best)
         return [(*pair, count) for pair, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
 
@@ -142,19 +140,22 @@ class Verdict:
         fit, merged = self.fit, self.fit.state == "merged"
         change = fit.history.get("membership_change")
         doubtful = self.n_clusters > 1 and not merged
-        can_doubt = fit.calibrated or fit.state != "hard"
-        embedded = fit.embedding is not None
-        softness = words.describe_memberships(
-            fit.state, fit.crispness, self.n_clusters, gamma=fit.gamma, gamma_cap=fit.gamma_cap, embedded=embedded
-        )
-        n_moved = int(np.sum(np.argmax(fit.honest, axis=1) != fit.labels))
+        can_doubt = words.are_probabilities(fit.method) or fit.state != "hard"
         said = [
             words.describe_sizes(self.sizes.tolist(), auto=fit.auto),
             words.describe_doubt(self.ambiguous.size, self.n_samples, self.pairs, can_doubt=can_doubt)
             if doubtful
             else "",
             words.describe_background(fit.noise_share, self.outliers.size),
-            f"{softness} {words.describe_calibration(n_moved) if fit.calibrated and doubtful else ''}".strip(),
+            words.describe_memberships(
+                fit.state,
+                fit.crispness,
+                self.n_clusters,
+                method=fit.method,
+                gamma=fit.gamma,
+                gamma_cap=fit.gamma_cap,
+                embedded=fit.embedding is not None,
+            ),
             words.describe_components(fit.n_components, self.n_clusters, joins=fit.joins),
             words.describe_convergence(fit.converged, fit.n_iter, None if change is None else float(change[-1])),
             words.describe_scores(*self.scores, self.n_samples) if self.scores else "",
@@ -187,16 +188,6 @@ def read_memberships(estimator: Any) -> Floats:
         raise ValueError(f"{type(estimator).__name__} has no labels_ and no memberships_; fit it first")
     labels = np.asarray(estimator.labels_, dtype=np.intp)
     return np.eye(int(labels.max()) + 1)[labels]
-
-
-def calibrate(estimator: Any, X: Any, own: Floats) -> Floats:
-    """Return the memberships that tell doubt best, by one random walk over the graph if the model has one."""
-    if not hasattr(estimator, "calibrated_memberships"):
-        return own
-    try:
-        return _to_floats(honest_memberships(estimator))
-    except ValueError:  # samples of weight 0 are not in the graph and are placed as new ones
-        return _to_floats(honest_memberships(estimator, X))
 
 
 def _read(estimator: Any, name: str, convert: Callable[[Any], T]) -> T | None:

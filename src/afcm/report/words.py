@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from statistics import median
 
 from afcm._util.messages import count_noun, format_about, format_share
+from afcm.models.fitted_graph import METHOD_WORDS
 
 # Up to so many clusters the sizes are listed one by one.
 LISTED_SIZES = 8
@@ -90,16 +91,24 @@ def describe_background(share: float | None, n_outliers: int) -> str:
     )
 
 
+def are_probabilities(method: str | None) -> bool:
+    return method not in (None, "paper")
+
+
 def describe_memberships(
     state: str,
     crispness: float,
     n_clusters: int,
     *,
+    method: str | None = None,
     gamma: float | None = None,
     gamma_cap: float | None = None,
     embedded: bool = False,
 ) -> str:
-    """Say how soft the model's own memberships are, and why; ``embedded``: they are of an embedding of the samples."""
+    """Say what the memberships are, how soft, and why.
+
+    ``method``: as ``AFCM.membership_method_``; ``embedded``: the model's clusters are in an embedding of the samples.
+    """
     if n_clusters == 1:
         return ""
     if state == "merged":
@@ -107,7 +116,8 @@ def describe_memberships(
             f"All {n_clusters} clusters merged: the memberships are the same everywhere, about 1/{n_clusters}, and the "
             "labels mean nothing. Try another start, other parameters or fewer clusters."
         )
-    if gamma is None:
+    kind = f" {METHOD_WORDS[method]}," if method else ""
+    if gamma is None or are_probabilities(method):
         because = ""
     elif gamma_cap is not None and gamma >= 0.99 * gamma_cap:
         because = f" because γ, their sharpness, ran to its cap ({format_number(gamma)})"
@@ -115,20 +125,13 @@ def describe_memberships(
         place = " in the embedding" if embedded else ""
         because = f" because the clusters are narrow against their distances{place} (γ = {format_number(gamma)})"
     if state == "hard":
-        return f"The model's own memberships are all 0 or 1{because}: they tell labels, not doubt."
+        sure = "by them no sample lies between clusters"
+        tells = sure if are_probabilities(method) else "they tell labels, not doubt"
+        return f"The memberships are{kind} all 0 or 1{because}: {tells}."
     scale = f"(crispness {crispness:.2f}, where 1 is all 0 or 1)"
     if crispness >= NEARLY_CRISP:
-        return f"The model's own memberships are nearly crisp {scale}{because}."
-    return f"The model's own memberships are soft {scale}."
-
-
-def describe_calibration(n_moved: int) -> str:
-    """Say that calibrated memberships tell doubt; ``n_moved``: samples for which they disagree with the label."""
-    moved = f" For {count_noun(n_moved, 'sample')} they favour another cluster than the label." if n_moved else ""
-    return (
-        "Doubt is told by calibrated memberships instead, the model's own after a random walk over the neighbour "
-        f"graph: they are mixed where neighbours are in other clusters.{moved}"
-    )
+        return f"The memberships are{kind} nearly crisp {scale}{because}."
+    return f"The memberships are{kind} soft {scale}."
 
 
 def describe_convergence(converged: bool | None, n_iter: int | None, change: float | None = None) -> str:

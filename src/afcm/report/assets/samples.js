@@ -40,9 +40,13 @@ function membershipIn(i, cluster) {
   return 0;
 }
 
+const worthSaying = (membership) => membership >= 0.001;
+
 function nextCluster(i) { // the best one beside the label
   const pairs = data.memberships[i];
-  for (let k = 0; k < pairs.length; k += 2) if (pairs[k] !== data.labels[i]) return pairs[k];
+  for (let k = 0; k < pairs.length; k += 2) {
+    if (pairs[k] !== data.labels[i]) return worthSaying(pairs[k + 1]) ? pairs[k] : null;
+  }
   return null;
 }
 
@@ -76,7 +80,9 @@ function described(i) { // for tooltip and screen reader
   lines.push(outlying(i) ? `${name}, outlier` : name);
   if (data.clusters.length > 1) {
     const shares = [];
-    for (let k = 0; k < Math.min(pairs.length, 8); k += 2) shares.push(`${pairs[k]}: ${fixed(pairs[k + 1])}`);
+    for (let k = 0; k < Math.min(pairs.length, 8); k += 2) {
+      if (k === 0 || worthSaying(pairs[k + 1])) shares.push(`${pairs[k]}: ${fixed(pairs[k + 1])}`);
+    }
     lines.push(`memberships ${shares.join(", ")}`, `ambiguity ${fixed(data.ambiguity[i])}`);
   }
   if (data.outliers) lines.push(`outlier score ${fixed(data.outliers[i])}`);
