@@ -18,11 +18,10 @@ from studies.common import Problem, load_ten, show, write_csv
 SEEDS = range(3)
 BINS = 15
 # λ per sample, and how often the random walk goes home.
-WEIGHTS, RESTARTS = (3.0, 100.0, 1e3, 1e4, 1e5), (0.5, 0.2, 0.05)
-CALIBRATED = "calibrated_memberships()"
+WEIGHTS, RESTARTS = (3.0, 100.0, 1e3, 1e4, 1e5), (0.5, 0.2, 0.1, 0.05)
 # Memberships that are all 1 have one point, and it must not hide under another's.
 MARKERS = (("s", 11), ("D", 4), ("o", 4))
-DRAWN = ("memberships_, λ = 3n", "memberships_, λ = 1000n", CALIBRATED)
+DRAWN = ("paper_memberships_, λ = 3n", "paper_memberships_, λ = 1000n", "memberships_")
 
 
 def match_classes(y: Any, labels: Any) -> Any:
@@ -52,18 +51,17 @@ def calibration_error(confidence: Any, right: Any, n_bins: int = BINS) -> float:
 
 
 def fit_variants(problem: Problem, seed: int) -> dict[str, Any]:
-    """Memberships of one fit by their names, as learned and as diffused."""
+    """Memberships by their names: the default's, the paper's at several λ, and these after a random walk."""
     c, n = problem.n_clusters, len(problem.X)
     prepared = AFCM(c).prepare(problem.X)
-    found = {}
+    model = AFCM(c, random_state=seed).fit_prepared(prepared)
+    nodes = model.paper_memberships_[prepared.nodes.rows]
+    found = {"memberships_": model.memberships_}
     for weight in WEIGHTS:
-        model = AFCM(c, graph_weight=weight * n, random_state=seed).fit_prepared(prepared)
-        found[f"memberships_, λ = {weight:g}n"] = model.memberships_
-        if weight == WEIGHTS[0]:
-            found[CALIBRATED] = model.calibrated_memberships()
-            nodes = model.memberships_[prepared.nodes.rows]
-            for restart in RESTARTS:
-                found[f"walk, restart {restart:g}"] = diffuse(prepared.base, nodes, restart)[prepared.nodes.inverse]
+        model = AFCM(c, graph_weight=weight * n, memberships="paper", noise=None, random_state=seed)
+        found[f"paper_memberships_, λ = {weight:g}n"] = model.fit_prepared(prepared).memberships_
+    for restart in RESTARTS:
+        found[f"walk, restart {restart:g}"] = diffuse(prepared.base, nodes, restart)[prepared.nodes.inverse]
     return found
 
 

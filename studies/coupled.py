@@ -56,7 +56,7 @@ def measure(problem: Problem) -> list[dict[str, Any]]:
     prepared = AFCM(c).prepare(problem.X)
     rows = []
     for seed in SEEDS:
-        found = {"AFCM": AFCM(c, random_state=seed).fit_prepared(prepared).memberships_}
+        found = {"AFCM": AFCM(c, random_state=seed).fit_prepared(prepared).paper_memberships_}
         found |= {f"ρ = {ratio:g}": fit_coupled(prepared, c, ratio, seed) for ratio in RATIOS}
         for name, memberships in found.items():
             row = {"dataset": problem.name, "seed": seed, "objective": name}
