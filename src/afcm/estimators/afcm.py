@@ -93,9 +93,9 @@ class AFCM(OutlierScores, SoftClusterer):
         graph, else by a random walk over the graph (`afcm.graph.diffusion`); ``membership_method_`` says which.
         ``"paper"``: the model's own, in which almost every one is 0 or 1; ``paper_memberships_`` has them in any case.
     graph_weight : float or "auto", default="auto"
-        λ. Its unit is samples: well below n/2 the graph hardly counts. ``"auto"`` is 3 n: few sweeps, and memberships
-        that are mostly hard. From about 1000 n on they are softer, at the price
-        of more sweeps; on the sharpened graph that changes little.
+        λ. Its unit is samples: well below n/2 the graph hardly counts. ``"auto"`` is 3 n: few sweeps, and the
+        paper's memberships are mostly hard. From about 1000 n on they are softer, at the price of more sweeps; on the
+        sharpened graph that changes little.
     affinity : {"nearest_neighbors", "precomputed"}, default="nearest_neighbors"
         ``"precomputed"``: X is the symmetric matrix of similarities (sparse or dense, its diagonal not used).
     init : {"spectral", "k-means++", "random"} or array, default="spectral"
