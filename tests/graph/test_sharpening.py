@@ -62,6 +62,25 @@ def test_every_edge_keeps_its_share_of_the_dense_eigenvectors(n_clusters, n_neig
     np.testing.assert_allclose(np.abs(found.hint.T @ vectors), np.eye(n_vectors), atol=1e-9)
 
 
+@pytest.mark.parametrize("weighted", [True, False])
+def test_sharper_weights_are_balanced_by_the_masses(weighted):
+    """``h_i w_ij h_j`` with ``h = (W m)^{-1/2}`` of the sharper weights; without masses they stay as they are."""
+    weights, _ = bridged(n=90, k=5)
+    masses = np.random.default_rng(0).uniform(0.01, 3, size=90) if weighted else None
+    dense = weights.toarray()
+    vectors = dense_leading(dense_normalized(dense, masses)[0], 6)[1]
+    expected = np.zeros_like(dense)
+    for i, j in zip(*np.nonzero(dense), strict=True):
+        expected[i, j] = dense[i, j] * (0.01 + 0.99 * slow_coherence(vectors[i], vectors[j], 3))
+    if weighted:
+        scale = 1 / np.sqrt((expected * masses).sum(axis=1))
+        expected = scale[:, None] * expected * scale
+    affinity, degrees = dense_normalized(expected, masses)
+    found = sharpening.sharpen(normalize_graph(weights, masses), weights, 3, 5, balanced=True)
+    np.testing.assert_allclose(found.graph.degrees, degrees, rtol=1e-8)
+    np.testing.assert_allclose(found.graph.affinity.toarray(), affinity, rtol=1e-8, atol=1e-14)
+
+
 def test_the_further_eigenvectors_are_rough_and_searched_for_from_the_accurate_ones(monkeypatch):
     asked, given_back = [], []
     solve = sharpening.eigenvectors.solve_leading
