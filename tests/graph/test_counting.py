@@ -114,6 +114,22 @@ def test_pieces_and_valleys_equal_those_of_the_slow_form(seed, sizes, between, l
     compare(found.within, left)
 
 
+@quick
+@given(st.integers(0, 2**32 - 1), st.sampled_from([0.0, 0.02, 0.5]), st.booleans())
+def test_stray_nodes_are_as_if_they_were_not_there(seed, between, weighted):
+    rng = np.random.default_rng(seed)
+    weights = blocks(rng, [9, 12, 7], between)
+    masses = rng.integers(1, 4, size=28).astype(float) if weighted else None
+    stray = rng.random(28) < 0.3
+    left = ~stray
+    found = counting.split_at_valleys(sp.csr_array(weights), masses, 4, stray)
+    rest = sp.csr_array(weights[np.ix_(left, left)])
+    alone = counting.split_at_valleys(rest, None if masses is None else masses[left], 4)
+    np.testing.assert_array_equal(found.labels[left], alone.labels)
+    np.testing.assert_array_equal(found.labels[stray], -1)
+    assert (found.between, found.within) == (alone.between, alone.within)
+
+
 # --- the pieces ---
 
 
