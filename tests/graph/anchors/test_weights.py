@@ -69,6 +69,14 @@ def test_scales_are_distances_among_the_anchors():
     np.testing.assert_array_equal(AnchorSimilarity.from_anchors(anchors[::2], 1, "local").scales, [3, 3])
 
 
+@pytest.mark.parametrize("k", [1, 3, 5])
+def test_log_distances_are_those_to_the_kth_anchor(k):
+    rng = np.random.default_rng(0)
+    anchors, points = rng.standard_normal((6, 2)), rng.standard_normal((9, 2))
+    found = AnchorSimilarity.from_anchors(anchors, k).log_distances(points)
+    np.testing.assert_allclose(found, np.log(np.sort(cdist(points, anchors), axis=1)[:, k - 1]), rtol=1e-10)
+
+
 def test_one_anchor_has_all_the_weight():
     for kernel in KERNELS:
         found = AnchorSimilarity.from_anchors(np.zeros((1, 2)), 3, kernel).weigh(np.ones((4, 2)))
