@@ -139,6 +139,15 @@ def test_an_extension_keeps_the_fit(masses):
     np.testing.assert_array_equal(kept.inverse_spectrum, inverse_spectrum(problem, state))
 
 
+def test_nodes_count_by_their_masses_times_what_balanced_the_similarities():
+    problem, state, degrees = fitted(MASSES[1])
+    scale = np.random.default_rng(5).uniform(0.1, 3.0, 8)
+    kept, placed = extend(problem, state, degrees, scale), PlacedSamples(sp.csr_array(new_similarities()), TWINS)
+    shares = new_similarities() * MASSES[1] * scale
+    np.testing.assert_allclose(kept.shares(placed.weights).toarray(), shares / shares.sum(axis=1, keepdims=True))
+    np.testing.assert_array_equal(kept.inverse_spectrum, inverse_spectrum(problem, state))
+
+
 def test_memberships_are_the_softmax_of_the_distances():
     problem, state, degrees = fitted(None)
     kept, rows = extend(problem, state, degrees), np.random.default_rng(4).standard_normal((5, 2))
