@@ -84,6 +84,17 @@ def test_a_sample_that_is_a_node_knows_it():
     np.testing.assert_array_equal(placed.twins, [7, 6, 5, 4, 3, 2, 1, 0, -1, -1])
 
 
+@pytest.mark.parametrize("k", [1, 3, 7])
+def test_log_distances_are_those_to_the_kth_other_node(k):
+    points = np.random.default_rng(0).standard_normal((8, 2))
+    queries = np.vstack([points[[2, 5]], points[:3] + 0.1])
+    found, _ = search_neighbors(points, k)
+    logs = NeighborSimilarity.from_neighbors(points, found, k, "adaptive").log_distances(queries)
+    for query, log in zip(queries, logs, strict=True):
+        distances = sorted(np.linalg.norm(point - query) for point in points if (point != query).any())
+        assert log == pytest.approx(np.log(distances[k - 1]), rel=1e-10)
+
+
 def test_a_sample_far_from_everything_is_similar_to_its_nearest_node_alone():
     points = np.array([[0.0], [1.0], [2.0], [4.0]])
     found, k = search_neighbors(points, 2)
