@@ -9,7 +9,14 @@ from sklearn.datasets import make_blobs
 
 from afcm.graph import density
 from afcm.graph.affinity import normalize_graph
-from afcm.graph.density import average_surroundings, balance, density_masses, log_distances, to_masses
+from afcm.graph.density import (
+    average_surroundings,
+    balance,
+    density_masses,
+    log_distances,
+    neighbor_log_distances,
+    to_masses,
+)
 
 
 def squared_to_kth(points, k=8):
@@ -19,7 +26,31 @@ def squared_to_kth(points, k=8):
 
 def test_log_distances_and_those_that_are_zero():
     np.testing.assert_allclose(log_distances(np.array([1.0, np.e**2, 0.0, np.e**-4])), [0, 1, -2, -2])
-    np.testing.assert_array_equal(log_distances(np.zeros(3)), np.zeros(3))
+    for n in (1, 3):
+        np.testing.assert_array_equal(log_distances(np.zeros(n)), np.zeros(n))
+
+
+@pytest.mark.parametrize("k", [1, 4, 9])
+def test_log_distances_to_the_kth_nearest_other_point(k):
+    points = np.random.default_rng(5).standard_normal((10, 2))
+    queries = np.vstack([points[7], [[0.3, 0.1], [9.0, 9.0]]])
+    for given, found in (
+        (points, neighbor_log_distances(points, k)),
+        (queries, neighbor_log_distances(points, k, queries)),
+    ):
+        for query, log in zip(given, found, strict=True):
+            distances = sorted(np.linalg.norm(point - query) for point in points if (point != query).any())
+            assert log == pytest.approx(np.log(distances[k - 1]), rel=1e-10)
+
+
+def test_a_new_sample_can_have_all_points_as_neighbors():
+    points, queries = np.array([[0.0], [1.0], [3.0]]), np.array([[1.0], [0.5]])
+    np.testing.assert_allclose(neighbor_log_distances(points, 3, queries), np.log([2.0, 2.5]))
+
+
+def test_the_settings_are_those_of_the_noise_suite():
+    """docs/noise.md tells how they were settled."""
+    assert (density.STRENGTH, density.QUANTILE, density.SURROUNDINGS, density.LEAST_MASS) == (8.0, 0.25, 64, 1e-6)
 
 
 def test_surroundings_of_few_nodes_are_the_nearest_of_all(monkeypatch):
@@ -27,12 +58,16 @@ def test_surroundings_of_few_nodes_are_the_nearest_of_all(monkeypatch):
     points, values = rng.standard_normal((60, 3)), rng.standard_normal(60)
     distances = ((points[:, None] - points) ** 2).sum(axis=2)
     order = np.argsort(distances, axis=1)
-    for n_clusters, n_near in ((3, 20), (40, 2), (1, 60)):  # n / c, and at least 2
+    for n_clusters, n_near in ((3, 20), (40, 2), (60, 2), (1, 60)):  # n / c, and at least 2
         expected = values[order[:, :n_near]].mean(axis=1)
         np.testing.assert_allclose(average_surroundings(points, values, n_clusters), expected)
         monkeypatch.setattr(density, "BLOCK_ROWS", 7)
     monkeypatch.setattr(density, "SURROUNDINGS", 20)  # at most so many
     np.testing.assert_allclose(average_surroundings(points, values, 3), values[order[:, :20]].mean(axis=1))
+
+
+def test_a_single_node_is_its_own_surroundings():
+    np.testing.assert_array_equal(average_surroundings(np.ones((1, 2)), np.array([3.0]), 1), [3.0])
 
 
 def test_surroundings_of_many_nodes_are_the_nearest_of_a_sample(monkeypatch):
