@@ -14,7 +14,7 @@ from afcm import arrays
 from afcm.graph.affinity import normalize_graph
 from afcm.graph.diffusion import diffuse
 from afcm.graph.similarity import NeighborSimilarity
-from afcm.models import fitted_graph
+from afcm.models import fitted_background, fitted_graph
 from afcm.models.extension import Extension
 from afcm.models.fitted_graph import FittedGraph
 from afcm.neighbors import find_neighbors
@@ -119,6 +119,15 @@ def test_samples_of_which_no_node_is_known_are_placed():
     np.testing.assert_array_equal(memberships, fitted.memberships(NEW))
 
 
+def test_such_samples_have_the_memberships_of_the_method_and_those_of_the_paper():
+    fitted, _ = fitted_by_hand(None)
+    walking = replace(fitted, method="walk", walked=WALKED, of_nodes=WALKED)
+    _, memberships, paper = walking.expand(NEW)
+    np.testing.assert_array_equal(paper, fitted.memberships(NEW))
+    np.testing.assert_array_equal(memberships, walking.memberships(NEW))
+    assert abs(memberships - paper).max() > 0.1
+
+
 def walk_by_hand(weights, kept):
     """66 steps of ``0.1 U + 0.9 P …`` with ``P = D⁻¹ W M``: then less than a thousandth is left."""
     walk = weights * kept.masses / (weights @ kept.masses)[:, None]
@@ -155,7 +164,7 @@ class Posterior(NamedTuple):
 def test_a_posterior_is_ruled_out_where_the_walk_never_goes():
     rows = np.array([[0.5, 0.3, 0.2], [0.6, 0.4, 0.0], [1.0, 0.0, 0.0]])
     walked = np.array([[0.5, 0.5, 0.0], [0.0, 0.1, 0.9], [0.0, 0.5, 0.5]])
-    factor = walked / (walked + fitted_graph.RULED_OUT)
+    factor = walked / (walked + 5e-4)
     expected = rows * factor
     expected[:2] /= expected[:2].sum(axis=1, keepdims=True)
     expected[2] = walked[2]  # nothing is left: the walk alone
@@ -173,9 +182,45 @@ def test_memberships_of_a_mixture():
     for number, point in enumerate(NEW):
         shares, twin = shares_by_hand(point, fitted)
         own = shares @ walked
-        expected = rows[number] * own / (own + fitted_graph.RULED_OUT)
+        expected = rows[number] * own / (own + 5e-4)
         expected = expected / expected.sum() if twin is None else of_nodes[twin]
         np.testing.assert_allclose(fitted.memberships(NEW)[number], expected, rtol=1e-10)
+    chunked = replace(fitted, walked=None, of_nodes=None)  # nothing is known of the nodes: the posteriors alone
+    np.testing.assert_array_equal(chunked.memberships(NEW), rows)
+
+
+class Scores(NamedTuple):
+    """A background that shows what it was asked."""
+
+    def outlier_scores(self, points, labels, log_distances):
+        assert points is None
+        return 100.0 * labels + log_distances
+
+
+def scores_by_hand(points, fitted):
+    """By the labels of the memberships and the distance to the K-th nearest node that is not the sample itself."""
+    labels = [memberships_by_hand(row_by_hand(point, fitted), fitted).argmax() for point in points]
+    assert len(set(labels)) > 1
+    others = [sorted(np.linalg.norm(node - point) for node in NODES if (node != point).any()) for point in points]
+    return np.array([100.0 * label + np.log(distances[K - 1]) for label, distances in zip(labels, others, strict=True)])
+
+
+def test_outlier_scores_come_from_the_clusters_and_the_distances():
+    fitted, _ = fitted_by_hand()
+    scores = replace(fitted, densities=Scores()).outlier_scores(NEW)
+    np.testing.assert_allclose(scores, scores_by_hand(NEW, fitted), rtol=1e-10)
+
+
+class Mixture:
+    def outlier_scores(self, points):
+        return points[:, 0] ** 2
+
+
+def test_outlier_scores_of_a_mixture_come_from_the_samples(monkeypatch):
+    monkeypatch.setattr(fitted_background, "LocalMixture", Mixture)
+    fitted, _ = fitted_by_hand()
+    scores = replace(fitted, densities=Mixture(), extension=None).outlier_scores(NEW)
+    np.testing.assert_array_equal(scores, NEW[:, 0] ** 2)
 
 
 WALKED = np.random.default_rng(6).dirichlet(np.ones(3), 10)
@@ -192,6 +237,7 @@ def test_results_have_the_dtype_of_the_samples(dtype):
             model.memberships(NEW),
             *model.expand(SAMPLES),
             replace(model, method="walk", walked=WALKED, of_nodes=WALKED).memberships(NEW),
+            replace(model, densities=Scores()).outlier_scores(NEW),
         ]
 
     for found, expected in zip(results(fitted), results(double), strict=True):
@@ -225,10 +271,10 @@ def moving(monkeypatch):
 
 @pytest.mark.usefixtures("moving")
 def test_a_fit_is_taken_to_the_device_of_the_samples():
-    fitted, _ = fitted_by_hand()
+    fitted = replace(fitted_by_hand()[0], walked=WALKED, of_nodes=WALKED + 1)
     points, there = fitted._by_rows(NEW, lambda points, fitted: (points, fitted))
     assert points is NEW
-    for name in ("similarity", "extension"):
+    for name in ("similarity", "extension", "walked", "of_nodes"):
         assert getattr(there, name).part is getattr(fitted, name)
         assert getattr(there, name).reference is NEW
     assert there.dtype == fitted.dtype
@@ -236,18 +282,18 @@ def test_a_fit_is_taken_to_the_device_of_the_samples():
 
 @pytest.mark.usefixtures("moving")
 def test_a_fit_comes_back_to_the_host():
-    fitted, _ = fitted_by_hand()
+    fitted = replace(fitted_by_hand()[0], walked=WALKED, of_nodes=WALKED + 1)
     here = fitted.to_host()
-    for name in ("similarity", "extension", "walk_graph"):
+    for name in ("similarity", "extension", "walk_graph", "walked", "of_nodes"):
         assert getattr(here, name).part is getattr(fitted, name)
         assert getattr(here, name).reference is None
     assert here.node_of_sample is fitted.node_of_sample
     assert here.dtype == fitted.dtype
 
 
-@pytest.mark.parametrize("what", ["embed", "memberships"])
-def test_chunks_are_placed_where_they_are_without_the_graph(monkeypatch, what):
-    fitted, _ = fitted_by_hand(dtype="float32")
+@pytest.mark.parametrize(("what", "widths"), [("embed", (3,)), ("memberships", (3,)), ("outlier_scores", ())])
+def test_chunks_are_placed_where_they_are_without_the_graph(monkeypatch, what, widths):
+    fitted = replace(fitted_by_hand(dtype="float32")[0], densities=Scores())
     expected, asked = getattr(fitted, what)(NEW), []
 
     def map_rows(function, X, *widths):
@@ -262,9 +308,9 @@ def test_chunks_are_placed_where_they_are_without_the_graph(monkeypatch, what):
     found = getattr(fitted, what)(NEW)
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-7)
     assert found.dtype == "float32"
-    ((X, width),) = asked
+    ((X, *given),) = asked
     assert X is NEW
-    assert width == 3
+    assert tuple(given) == widths
 
 
 @pytest.mark.filterwarnings("ignore::afcm.exceptions.AFCMWarning")
