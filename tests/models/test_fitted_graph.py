@@ -185,6 +185,7 @@ def test_memberships_of_a_mixture():
         expected = rows[number] * own / (own + 5e-4)
         expected = expected / expected.sum() if twin is None else of_nodes[twin]
         np.testing.assert_allclose(fitted.memberships(NEW)[number], expected, rtol=1e-10)
+    np.testing.assert_array_equal(fitted.memberships(NODES[:6]), of_nodes[:6])
     chunked = replace(fitted, walked=None, of_nodes=None)  # nothing is known of the nodes: the posteriors alone
     np.testing.assert_array_equal(chunked.memberships(NEW), rows)
 
