@@ -152,6 +152,12 @@ def test_memberships_of_a_walk():
     np.testing.assert_allclose(memberships[~there], fitted.memberships(SAMPLES[~there]))
 
 
+def test_every_method_has_words_that_fit_into_a_title():
+    assert set(fitted_graph.METHOD_WORDS) == {"paper", "walk", "mixture"}
+    for words in fitted_graph.METHOD_WORDS.values():
+        assert words.replace(" ", "").replace("'", "").isalpha(), words
+
+
 class Posterior(NamedTuple):
     """A mixture that knows what it will be asked."""
 
