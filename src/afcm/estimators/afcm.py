@@ -349,11 +349,8 @@ class AFCM(OutlierScores, SoftClusterer):
 
     def calibrated_memberships(self, X: Any = None) -> Any:
         """`memberships_`, or `predict_proba` of new samples: an older name for what they are now."""
-        return self._fitted_memberships() if X is None else self.predict_proba(X)
-
-    def _fitted_memberships(self) -> Any:
         check_is_fitted(self)
-        return self.memberships_
+        return self.memberships_ if X is None else self.predict_proba(X)
 
     # --- parameters and samples ---
 

@@ -18,7 +18,7 @@ from afcm.equations import local_mixture as equations
 MAX_STEPS, TOL = 200, 1e-7
 # Logarithms of distances never spread less than this: a per mille of the distance.
 MIN_SD = 1e-3
-# Skewed distances of one population reach a separation of 5 (our tables, heavy tails), background at least 18.
+# Skewed distances and heavy tails of one population stay below this; background in many columns lies far above.
 MIN_SEPARATION = 8.0
 MAX_SHARE = 0.5
 # The mean, the spread and the weight of the background.
