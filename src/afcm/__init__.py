@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from afcm._util.lazy import load_name
 from afcm._util.version import __version__
 from afcm.catalogue import CATALOGUE
 
@@ -39,9 +39,7 @@ _HOMES = {entry.name: entry.module for entry in CATALOGUE if not entry.is_baseli
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return load_name(__name__, _HOMES, name)
 
 
 def __dir__() -> list[str]:

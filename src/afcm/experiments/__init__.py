@@ -6,8 +6,9 @@ their rows, `summary` chooses and compares, `report` writes.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from afcm._util.lazy import load_name
 
 if TYPE_CHECKING:
     from afcm.experiments.plan import choose_specs
@@ -26,9 +27,7 @@ _HOMES = dict.fromkeys(("Row", "RowStore", "StoreError", "read_rows"), "afcm.exp
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return load_name(__name__, _HOMES, name)
 
 
 def __dir__() -> list[str]:
