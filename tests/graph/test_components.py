@@ -60,7 +60,7 @@ def test_joined_labels_are_those_of_the_greedy_joining_of_all_samples(seed, n_co
     if placed:
         for a, b in np.ndindex(*gaps.shape):
             apart = points[labels == a][:, None] - points[labels == b]
-            gaps[a, b] = (apart**2).sum(axis=2).min()
+            gaps[a, b] = np.sqrt((apart**2).sum(axis=2)).min()
     found = components.join_components(labels, sizes, n_clusters, points, np.random.RandomState(0))
     order = np.argsort(-sizes)
     groups = dict(zip(order, greedy(gaps[np.ix_(order, order)], sizes[order], n_clusters), strict=True))
@@ -74,11 +74,11 @@ def test_beyond_the_largest_components_each_follows_its_nearest(seed, n_componen
     rng = np.random.default_rng(seed)
     labels, points = np.arange(n_components), rng.standard_normal((n_components, 2))
     sizes = rng.uniform(1, 9, size=n_components)
-    squared = ((points[:, None] - points) ** 2).sum(axis=2)
+    distances = np.sqrt(((points[:, None] - points) ** 2).sum(axis=2))
     kept = sorted(range(n_components), key=lambda label: -sizes[label])[:3]
-    nearest = [label if label in kept else min(kept, key=lambda other: squared[label, other]) for label in labels]
+    nearest = [label if label in kept else min(kept, key=lambda other: distances[label, other]) for label in labels]
     masses = [sum(sizes[label] for label in labels if nearest[label] == other) for other in kept]
-    groups = dict(zip(kept, greedy(squared[np.ix_(kept, kept)], masses, 2), strict=True))
+    groups = dict(zip(kept, greedy(distances[np.ix_(kept, kept)], masses, 2), strict=True))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(components, "MOST_COMPONENTS", 3)
         found = components.join_components(labels, sizes, 2, points, np.random.RandomState(0))

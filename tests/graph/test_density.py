@@ -7,16 +7,21 @@ import pytest
 import scipy.sparse as sp
 from sklearn.datasets import make_blobs
 
+from afcm import AFCM
 from afcm.graph import density
 from afcm.graph.affinity import normalize_graph
 from afcm.graph.density import (
     average_surroundings,
     balance,
     density_masses,
+    keep_pieces,
     log_distances,
     neighbor_log_distances,
     to_masses,
 )
+
+# Center, spread and size of groups of samples beside a line.
+PLACES = (((-4, 2.5), 0.15, 50), ((4, -2.5), 0.15, 50), ((-4, -5), 0.02, 15), ((4, 5), 0.02, 15))
 
 
 def squared_to_kth(points, k=8):
@@ -51,6 +56,7 @@ def test_a_new_sample_can_have_all_points_as_neighbors():
 def test_the_settings_are_those_of_the_noise_suite():
     """docs/noise.md tells how they were settled."""
     assert (density.STRENGTH, density.QUANTILE, density.SURROUNDINGS, density.LEAST_MASS) == (8.0, 0.25, 64, 1e-6)
+    assert density.LEAST_PIECE == 0.5
 
 
 def test_surroundings_of_few_nodes_are_the_nearest_of_all(monkeypatch):
@@ -108,6 +114,49 @@ def test_stray_samples_lose_their_mass_and_a_sparse_cluster_less():
     masses = density_masses(points, squared_to_kth(points, 10), 2, 8.0)
     of_dense, of_sparse = (np.median(masses[:400][y == label]) for label in (0, 1))
     assert np.median(masses[400:]) < 0.01 * of_sparse < 0.01 * of_dense
+
+
+def slow_pieces(masses, pieces, n_clusters, counts):
+    """Each piece by itself: its samples' mass, or less where the piece is smaller than half a cluster."""
+    result = masses.copy()
+    for piece in set(pieces.tolist()) - {-1}:
+        own = pieces == piece
+        size, mass = counts[own].sum(), (counts * masses)[own].sum()
+        kept = size if size >= 0.5 * counts.sum() / n_clusters else min(size, mass)
+        result[own] *= kept / mass
+    return result
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_large_pieces_keep_their_mass_and_small_ones_gain_none(weighted):
+    rng = np.random.default_rng(6)
+    pieces = np.repeat([0, 1, 2, 3, -1], [40, 30, 4, 5, 1])
+    masses = rng.uniform(0.1, 1.0, 80) * np.repeat([1e-5, 3.0, 1e-4, 9.0, 0.3], [40, 30, 4, 5, 1])
+    counts = rng.integers(1, 4, 80).astype(float) if weighted else None
+    samples = np.ones(80) if counts is None else counts
+    found = keep_pieces(masses, pieces, 3, counts)
+    np.testing.assert_allclose(found, slow_pieces(masses, pieces, 3, samples), rtol=1e-12)
+    totals = np.bincount(pieces[:-1], (samples * found)[:-1])
+    np.testing.assert_allclose(totals[[0, 1, 3]], np.bincount(pieces[:-1], samples[:-1])[[0, 1, 3]])
+    assert totals[2] < 0.01
+    assert found[-1] == masses[-1]
+
+
+def test_one_piece_is_left_as_it_is():
+    masses = np.array([0.2, 0.7, 3.0])
+    for pieces in ([0, 0, 0], [-1, -1, -1], [0, -1, 0]):
+        assert keep_pieces(masses, np.array(pieces), 2) is masses
+
+
+def test_a_sparse_piece_between_dense_ones_keeps_its_clusters():
+    """A thin line of 150 samples, two blobs and two tiny dense spots: the line is a cluster, the spots are not."""
+    rng = np.random.default_rng(0)
+    line = np.column_stack([np.linspace(-8, 8, 150), rng.normal(0, 0.04, 150)])
+    spots = [np.array(at) + rng.normal(0, spread, (size, 2)) for at, spread, size in PLACES]
+    X = np.concatenate([line, *spots])
+    labels = AFCM(3, random_state=0).fit(X).labels_
+    assert [len(set(part)) for part in np.split(labels, [150, 200, 250])[:3]] == [1, 1, 1]
+    assert len(set(labels[[0, 150, 200]])) == 3
 
 
 def test_balanced_weights_have_degrees_near_one():

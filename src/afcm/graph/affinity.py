@@ -74,6 +74,13 @@ def normalize_graph(weights: Any, masses: Floats | None = None) -> Graph:
     return Graph(backend_of(weights).scale_rows_and_columns(weights, scale), degrees, masses)
 
 
+def find_pieces(weights: Any) -> Integers:
+    """The connected component of each node of symmetric similarities; −1 for isolated nodes."""
+    xp = array_namespace(weights.data)
+    ones = xp.ones(weights.shape[0], dtype=weights.data.dtype, device=device(weights.data))
+    return backend_of(weights).find_components(weights, weights @ ones <= 0)[1]
+
+
 def normalized_cut(graph: Graph, indicator: Floats) -> float:
     """``Σ_j cut(j) / volume(j)`` of hard clusters (n×c, one 1 a row): from 0 to c, an empty cluster counts 1."""
     xp = array_namespace(indicator)

@@ -23,9 +23,10 @@ def join_components(
 ) -> Integers:
     """Merge component labels until ``n_clusters`` are left; −1 (isolated) stays.
 
-    The cost of joining two groups is Ward's with the gap between them in place of the distance of their means,
-    ``m_a m_b / (m_a + m_b) · gap²``: means say nothing about rings inside rings. Without ``points`` (a precomputed
-    affinity) all gaps are equal and the smallest groups are joined first.
+    The cost of joining two groups is Ward's with the gap between them in place of the squared distance of their means,
+    ``m_a m_b / (m_a + m_b) · gap``: means say nothing about rings inside rings, and with the square a few far samples
+    would be worth more than half a cluster. Without ``points`` (a precomputed affinity) all gaps are equal and the
+    smallest groups are joined first.
     """
     if sizes.size <= n_clusters:
         return labels
@@ -40,12 +41,12 @@ def join_components(
 
 
 def component_gaps(labels: Integers, n_components: int, points: Any, random: np.random.RandomState) -> Floats:
-    """The smallest squared distance between the witnesses of each two components; all 1 without points."""
+    """The smallest distance between the witnesses of each two components; all 1 without points."""
     if points is None:
         return np.ones((n_components, n_components))
     rows, offsets = draw_witnesses(labels, n_components, random)
-    squared = euclidean_distances(arrays.to_host(arrays.take_rows(points, rows)), squared=True)
-    return np.minimum.reduceat(np.minimum.reduceat(squared, offsets, axis=0), offsets, axis=1)
+    distances = euclidean_distances(arrays.to_host(arrays.take_rows(points, rows)))
+    return np.minimum.reduceat(np.minimum.reduceat(distances, offsets, axis=0), offsets, axis=1)
 
 
 def draw_witnesses(labels: Integers, n_components: int, random: np.random.RandomState) -> tuple[Integers, Integers]:

@@ -10,6 +10,9 @@ With l the logarithm of the distance to the k-th neighbor and m its mean over th
     r_i = max(0, (l_i − m_i) − Q(l − m)),    mass_i ∝ exp(−p r_i),
 
 Q the first quartile: how much sparser a node is than its surroundings, and nothing for the dense part of the nodes.
+
+A piece of the graph that hangs together with nothing else is no haze between clusters. If it is large enough for a
+cluster it keeps its mass, however sparse it is: masses then only move weight between its own nodes.
 """
 
 from __future__ import annotations
@@ -19,8 +22,8 @@ from typing import Any
 import numpy as np
 from array_api_compat import array_namespace
 
-from afcm._typing import Floats
-from afcm.arrays import backend_of, take_rows, to_host
+from afcm._typing import Floats, Integers
+from afcm.arrays import backend_of, from_host, take_rows, to_host
 from afcm.arrays.sampling import draw_rows
 from afcm.linalg.ratios import inverse_sqrt
 from afcm.neighbors import find_neighbors
@@ -33,6 +36,8 @@ QUANTILE = 0.25
 SURROUNDINGS = 64
 # No mass is smaller: a far node must not disappear in rounding.
 LEAST_MASS = 1e-6
+# A piece of the graph keeps its mass if it has at least this share of the mean cluster size n/c.
+LEAST_PIECE = 0.5
 # Rows that are compared with the sample at a time.
 BLOCK_ROWS = 65_536
 
@@ -90,6 +95,22 @@ def to_masses(excess: Floats, strength: float) -> Floats:
     xp = array_namespace(excess)
     dense = float(np.quantile(to_host(excess), QUANTILE))
     return xp.exp(-xp.clip(strength * (excess - dense), 0.0, -np.log(LEAST_MASS)))
+
+
+def keep_pieces(density: Floats, pieces: Integers, n_clusters: int, counts: Floats | None = None) -> Floats:
+    """Scale masses so that each large piece of the graph has as much mass as samples, and no piece has more.
+
+    ``pieces`` numbers the connected component of each node; −1 (isolated) stays as it is.
+    """
+    number, mass = to_host(pieces), to_host(density)
+    inside, samples = number >= 0, np.ones(mass.size) if counts is None else to_host(counts)
+    if number.max(initial=0) == 0:
+        return density
+    sizes = np.bincount(number[inside], samples[inside])
+    masses = np.bincount(number[inside], (samples * mass)[inside])
+    large = sizes >= LEAST_PIECE * samples.sum() / n_clusters
+    factors = np.append(np.where(large, sizes, np.minimum(sizes, masses)) / masses, 1.0)  # the last is for −1
+    return density * from_host(factors[number], density)
 
 
 def balance(weights: Any, masses: Floats) -> tuple[Any, Floats]:

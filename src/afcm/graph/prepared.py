@@ -11,12 +11,13 @@ from afcm.graph import counting, sharpening
 from afcm.graph.affinity import (
     Graph,
     check_bandwidth,
+    find_pieces,
     neighbor_weights,
     normalize_graph,
     symmetrize,
     symmetrize_by_agreement,
 )
-from afcm.graph.density import balance, density_masses
+from afcm.graph.density import balance, density_masses, keep_pieces
 from afcm.graph.duplicates import DistinctRows
 from afcm.graph.eigenvectors import START_ANGLE, solve_leading
 from afcm.graph.similarity import (
@@ -170,6 +171,7 @@ class GraphSetting:
         weights = symmetrize_by_agreement(weights) if sharp else symmetrize(weights)
         if self.density > 0:
             density = density_masses(points, near.squared[:, k - 1], n_clusters, self.density, nodes.masses)
+            density = keep_pieces(density, find_pieces(weights), n_clusters, nodes.masses)
             weights, scale = balance(weights, multiply(nodes.masses, density))
         base = graph = normalize_graph(weights, multiply(nodes.masses, density))
         if sharp:
