@@ -22,6 +22,11 @@ DATA = {
     "rings": (make_rings(random_state=0)[0], 3, "mixture"),
     "blobs": (make_blobs(500, 3, centers=4, cluster_std=1.5, random_state=1)[0], 4, "mixture"),
     "iris": (load_iris().data, 3, "mixture"),
+    "flat": (
+        np.random.default_rng(0).standard_normal((1000, 2)) * [8, 0.9] + np.repeat([[0, 0], [0, 3]], 500, 0),
+        2,
+        "overlap",
+    ),
     "wine": (scaled(load_wine().data), 3, "walk"),  # 178 samples are too few for Gaussians in 13 columns
 }
 
@@ -102,6 +107,17 @@ def test_the_mixture_mends_labels_of_touching_clusters():
     model = AFCM(2, random_state=0).fit(X)
     own = model.paper_memberships_.argmax(axis=1)
     assert adjusted_rand(y, model.labels_) > adjusted_rand(y, own) + 0.02
+
+
+def test_flat_clusters_one_above_the_other_are_not_cut_across():
+    X, c, _ = DATA["flat"]
+    above = X[:, 1] > 1.5
+    model = AFCM(c, random_state=0).fit(X)
+    assert adjusted_rand(above, model.labels_) > 0.95
+    assert adjusted_rand(above, model.paper_memberships_.argmax(axis=1)) < 0.5  # the first opinion, kept by its name
+    assert adjusted_rand(above, AFCM(c, density_strength=0, random_state=0).fit(X).labels_) < 0.5  # nobody asks
+    half = AFCM(c, random_state=0).fit(X[::2])
+    assert adjusted_rand(above[1::2], half.predict(X[1::2])) > 0.95
 
 
 def test_a_cluster_that_a_walk_never_reaches_is_ruled_out():

@@ -90,7 +90,9 @@ class AFCM(OutlierScores, SoftClusterer):
     memberships : {"auto", "paper"}, default="auto"
         ``"auto"``: the estimated probability of each cluster given the sample, by a mixture of Gaussians inside the
         clusters (`afcm.models.local_mixture`) where there are samples enough for one and its labels agree with the
-        graph, else by a random walk over the graph (`afcm.graph.diffusion`); ``membership_method_`` says which.
+        graph, else by a random walk over the graph (`afcm.graph.diffusion`). Where clusters touch, a fine mixture is
+        asked for a second opinion (`afcm.models.overlap`), and the better of both is kept. ``membership_method_`` says
+        which.
         ``"paper"``: the model's own, in which almost every one is 0 or 1; ``paper_memberships_`` has them in any case.
     graph_weight : float or "auto", default="auto"
         λ. Its unit is samples: well below n/2 the graph hardly counts. ``"auto"`` is 3 n: few sweeps, and the
@@ -130,8 +132,9 @@ class AFCM(OutlierScores, SoftClusterer):
         The cluster with the largest membership.
     paper_memberships_ : array (n_samples, n_clusters)
         The paper's U.
-    membership_method_ : {"mixture", "walk", "paper"}
-        How ``memberships_`` were made.
+    membership_method_ : {"mixture", "overlap", "walk", "paper"}
+        How ``memberships_`` were made. ``"overlap"``: the second opinion won; embedding, centers and
+        ``paper_memberships_`` are then those of the first.
     embedding_ : array (n_samples, n_clusters)
         Z. Orthonormal columns, over the samples with their weights and masses (see ``density_strength``).
     cluster_centers_ : array (n_clusters, n_clusters)

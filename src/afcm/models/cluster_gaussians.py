@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -40,22 +41,34 @@ def alternate(
     return parameters, log_likelihood
 
 
-def choose_gaussians(points: Floats, features: Floats, masses: Floats) -> Parameters | None:
-    """Gaussians inside one cluster, their number by BIC; None where there are too few samples for one."""
+def choose_gaussians(
+    points: Floats,
+    features: Floats,
+    masses: Floats,
+    *,
+    sizes: Sequence[int] = SIZES,
+    most: int = MAX_CHOICE_SAMPLES,
+    steps: int = CHOICE_STEPS,
+) -> Parameters | None:
+    """Gaussians of one cluster, their number by BIC; None where there are too few samples for one.
+
+    ``sizes`` are the numbers to choose from, in rising order; at most ``most`` samples are used, in ``steps`` steps of
+    EM for each number.
+    """
     random = np.random.RandomState(0)
-    if len(points) > MAX_CHOICE_SAMPLES:
-        rows = np.sort(random.permutation(len(points))[:MAX_CHOICE_SAMPLES])
+    if len(points) > most:
+        rows = np.sort(random.permutation(len(points))[:most])
         points, features, masses = points[rows], features[:, rows], masses[rows]
     total, d = float(masses.sum()), points.shape[1]
     best, least, boxes = None, math.inf, np.zeros((equations.N_BOXES, len(points)))
-    for size in SIZES:
+    for size in sizes:
         if total < size * 2 * (d + 2):
             break
         cells = split(points, masses, size, random)
         moments = (np.eye(size)[cells] * masses[:, None]).T @ features.T
         start = Statistics(moments[moments[:, 0] > 0.0], np.zeros(equations.N_BOXES))
         round_ones = np.zeros(len(start.moments), dtype=bool)
-        found, log_likelihood = alternate(features, boxes, masses, start, round_ones, steps=CHOICE_STEPS)
+        found, log_likelihood = alternate(features, boxes, masses, start, round_ones, steps=steps)
         criterion = equations.bayesian_criterion(log_likelihood, equations.n_parameters(found), total)
         if criterion < least:
             best, least = found, criterion

@@ -19,6 +19,7 @@ RULED_OUT = 5e-4
 # What memberships are, by the method that made them: words for titles and reports.
 METHOD_WORDS = {
     "mixture": "probabilities by a mixture inside the clusters",
+    "overlap": "probabilities by a mixture of overlapping clusters",
     "walk": "probabilities by a random walk over the graph",
     "paper": "the paper's own",
 }
@@ -42,8 +43,9 @@ class FittedGraph:
         Of all results: float32 data give float32 memberships.
     densities : LocalMixture, DistanceBackground or None
         Densities of the clusters and the background; None where nobody asked or X tells no density.
-    method : {"paper", "walk", "mixture"}
-        What memberships are: the model's own, those after a random walk, or posteriors of the mixture.
+    method : {"paper", "walk", "mixture", "overlap"}
+        What memberships are: the model's own, those after a random walk, or posteriors of a mixture, inside the model's
+        own clusters or inside those of `afcm.models.overlap`.
     walked : array or None
         Memberships of the nodes after a random walk (`afcm.graph.diffusion`); None where the paper's are wanted, or
         the samples were in Dask's chunks.
@@ -116,7 +118,7 @@ def _memberships(points: Any, fitted: FittedGraph) -> Any:
     if fitted.method == "paper":
         return _as_dtype(extension.memberships_of(extension.embed(placed)), fitted.dtype)
     walked = None if fitted.walked is None else extension.averaged(placed, fitted.walked)
-    if fitted.method == "mixture":
+    if fitted.method in ("mixture", "overlap"):
         walked = to_posterior(fitted.densities, points, walked)
     if fitted.of_nodes is not None:  # a fitted sample has its own, to the last digit
         xp, twins = array_namespace(walked), placed.twins

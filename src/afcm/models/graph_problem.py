@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from array_api_compat import array_namespace
 
-from afcm.arrays import is_chunked, take_rows, to_host
+from afcm.arrays import from_host, is_chunked, take_rows, to_host
 from afcm.arrays.sampling import draw_rows
 from afcm.graph.affinity import Graph, normalized_cut
 from afcm.graph.anchors.prepared import PreparedAnchors
@@ -23,7 +24,8 @@ from afcm.models.distance_background import DistanceBackground
 from afcm.models.embedded import EmbeddedProblem
 from afcm.models.extension import extend
 from afcm.models.fitted_graph import FittedGraph, to_posterior
-from afcm.models.local_mixture import LocalMixture, fit_local_mixture
+from afcm.models.local_mixture import LocalMixture, fit_local_mixture, measure_fit
+from afcm.models.overlap import find_overlapping
 
 # Densities are learned from at most so many nodes, and so many for each cluster.
 MOST_NODES, NODES_PER_CLUSTER = 20_000, 400
@@ -31,6 +33,10 @@ MOST_NODES, NODES_PER_CLUSTER = 20_000, 400
 TIE = 1e-9
 # The labels of a mixture may cut so much more of the graph, for each cluster.
 MORE_CUT = 0.03
+# Clusters touch if they lose at least this share of their edges.
+TOUCHING = 0.002
+# Half the cut is worth so much BIC a sample, times log 2; smaller cuts are all the same.
+CUT_WEIGHT, LEAST_CUT = 0.2, 1e-3
 
 GraphProblem = EmbeddedProblem | AnchoredProblem
 
@@ -66,8 +72,11 @@ def keep_fit(
     dtype = str(prepared.samples.dtype).removeprefix("torch.")
     fitted = FittedGraph(prepared.similarity, extension, prepared.base, prepared.nodes.inverse, dtype)
     if prepared.points is not None and not (paper and share is None):  # given similarities tell no density
-        fitted = replace(fitted, densities=learn_densities(prepared, fitted, share))
-    return fitted if paper else choose_memberships(prepared, problem, fitted)
+        own = fitted.extension.memberships
+        fitted = replace(fitted, densities=learn_densities(prepared, fitted, own, share))
+    if paper:
+        return fitted
+    return ask_mixture(prepared, problem, choose_memberships(prepared, problem, fitted), share)
 
 
 def choose_memberships(prepared: PreparedGraph, problem: GraphProblem, fitted: FittedGraph) -> FittedGraph:
@@ -90,6 +99,44 @@ def choose_memberships(prepared: PreparedGraph, problem: GraphProblem, fitted: F
     return replace(fitted, method="mixture", of_nodes=posterior)
 
 
+def ask_mixture(prepared: PreparedGraph, problem: GraphProblem, fitted: FittedGraph, share: Share) -> FittedGraph:
+    """A second opinion where clusters touch: those of `find_overlapping`, if it is the better one.
+
+    Without densities in the graph its cut does not tell which opinion follows a valley, and the first one stays.
+    """
+    graph, mine = fitted.walk_graph, fitted.of_nodes
+    if prepared.density is None or not isinstance(fitted.densities, LocalMixture):
+        return fitted
+    n_clusters = mine.shape[1]
+    cut = measure_cut(problem, graph, mine) / n_clusters
+    if cut <= TOUCHING:
+        return fitted
+    labels = to_host(mine).argmax(axis=1)
+    found = find_overlapping(to_host(prepared.points), labels, n_clusters, to_host(prepared.nodes.masses))
+    if found is None:
+        return fitted
+    hard = indicator(from_host(found, mine), n_clusters)
+    densities, walked = learn_densities(prepared, fitted, hard, share), diffuse(graph, hard)
+    if not isinstance(densities, LocalMixture):
+        return fitted
+    posterior = to_posterior(densities, prepared.points, walked)
+    other_cut = measure_cut(problem, graph, posterior) / n_clusters
+    first, second = (
+        measure_opinion(prepared, *opinion) for opinion in ((fitted.densities, cut), (densities, other_cut))
+    )
+    if second >= first:
+        return fitted
+    return replace(fitted, method="overlap", densities=densities, walked=walked, of_nodes=posterior)
+
+
+def measure_opinion(prepared: PreparedGraph, mixture: LocalMixture, cut: float) -> float:
+    """BIC of the mixture inside some clusters plus ``CUT_WEIGHT log(cut)`` of the graph: lower is better."""
+    rows = draw_nodes(prepared.n_nodes, mixture.n_clusters)
+    points, counts = to_host(take_rows(prepared.points, rows)), prepared.nodes.masses
+    masses = np.ones(len(rows)) if counts is None else to_host(take_rows(counts, rows))
+    return measure_fit(mixture, points, masses) + CUT_WEIGHT * math.log(max(cut, LEAST_CUT))
+
+
 def keep_labels(walked: Any, own: Any) -> Any:
     """Memberships after a walk; a sample whose neighbors outvote its label is left in doubt between the two."""
     xp = array_namespace(walked)
@@ -107,8 +154,10 @@ def measure_cut(problem: GraphProblem, graph: Graph, memberships: Any) -> float:
     return normalized_cut(graph, indicator(labels, memberships.shape[1]))
 
 
-def learn_densities(prepared: PreparedGraph, fitted: FittedGraph, share: Share) -> LocalMixture | DistanceBackground:
-    """Densities of the clusters and the background, from some thousand nodes.
+def learn_densities(
+    prepared: PreparedGraph, fitted: FittedGraph, own: Any, share: Share
+) -> LocalMixture | DistanceBackground:
+    """Densities of the clusters and the background, from some thousand nodes with their own memberships.
 
     Anchors were learned without clear background, so there the samples themselves are drawn from.
     """
@@ -122,7 +171,7 @@ def learn_densities(prepared: PreparedGraph, fitted: FittedGraph, share: Share) 
     if of_samples:
         memberships, logs = fitted.memberships(points), prepared.similarity.log_distances(points)
     else:
-        memberships = take_rows(fitted.extension.memberships, rows)
+        memberships = take_rows(own, rows)
         logs = log_distances(take_rows(prepared.similarity.scales, rows) ** 2)
     labels = to_host(memberships).argmax(axis=1)
     return fit_local_mixture(points, labels, n_clusters, to_host(logs), masses, share=share)

@@ -129,6 +129,17 @@ def fit_local_mixture(
     return fit_distance_background(Distances(labels, n_clusters, finite(log_distances), masses), core, share)
 
 
+def measure_fit(mixture: LocalMixture, points: Floats, masses: Floats) -> float:
+    """BIC of a mixture for samples of these masses, for each sample and in the unit of the samples: lower is better."""
+    parameters, frame = mixture.parameters, Frame(mixture.columns, mixture.center, mixture.scale)
+    scaled = frame.apply(np.asarray(points, dtype=np.float64))
+    boxes = equations.box_log_densities(scaled, mixture.log_volumes, mixture.low, mixture.high)
+    features, total = equations.quadratic_features(scaled), float(masses.sum())
+    _, log_likelihood = equations.expected_statistics(features, boxes, masses, parameters)
+    log_likelihood -= total * float(np.log(mixture.scale).sum())
+    return equations.bayesian_criterion(log_likelihood, equations.n_parameters(parameters), total) / total
+
+
 def sample_limit(n_clusters: int, n_features: int) -> int:
     """The most samples to learn from: enough for a Gaussian in each cluster, if their features fit in memory."""
     n_free = (n_features + 1) * (n_features + 2)
