@@ -272,3 +272,75 @@ def test_the_deepest_valley_left_is_told_as_a_share():
     assert Parts(np.zeros(3, dtype=int), (), valleys).deepest_within == 0.75
     assert Parts(np.zeros(3, dtype=int), (), ()).deepest_within == 0.0
     assert Parts(np.zeros(0, dtype=int), (), ()).count == 0
+
+
+# --- a second order, chosen for its valley ---
+
+
+def line(cut, n=40):
+    """A path of strong edges that is weak between its halves: along it the profile has one valley."""
+    weights = np.zeros((n, n))
+    for i in range(n - 1):
+        weights[i, i + 1] = weights[i + 1, i] = cut if i == n // 2 - 1 else 1.0
+    return weights
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "needed", "chosen"),
+    [
+        (0.9, 1.0, 1.27, 1),  # the chosen order is nearer to its threshold
+        (1.1, 1.0, 1.15, 1),  # and needs less where the eigenvector's own valley is deep
+        (1.4, 0.9, 1.5, 0),
+        (2.0, 1.2, 1.5, 0),  # both split; the eigenvector's order does so more clearly
+        (2.0, 1.9, 1.15, 1),
+    ],
+)
+def test_each_order_has_a_threshold_of_its_own(monkeypatch, first, second, needed, chosen):
+    orders = np.arange(20), np.arange(20)[::-1]
+    found = iter([(Valley(2 * first, 2.0, (8.0, 12.0)), 8), (Valley(2 * second, 2.0, (5.0, 15.0)), 5)])
+    monkeypatch.setattr(counting, "order_nodes", lambda weights: orders[0])
+    monkeypatch.setattr(counting, "deepest_valley", lambda *_: next(found))
+    valley, sides = counting.choose_valley(sp.csr_array(line(0.1, 20)), np.ones(20), 3, -np.arange(20.0))
+    assert valley.needed == pytest.approx(2 * needed)
+    place = (8, 5)[chosen]
+    np.testing.assert_array_equal(sides[0], orders[chosen][:place])
+    np.testing.assert_array_equal(sides[1], orders[chosen][place:])
+
+
+def test_a_second_order_that_says_nothing_leaves_the_first_rule(monkeypatch):
+    asked = []
+    alone = counting.split_at_valleys(cliques([9, 9], 0.1), None, 5)
+    both = counting.split_at_valleys(cliques([9, 9], 0.1), None, 5, None, lambda nodes: asked.append(nodes.copy()))
+    assert alone.between == both.between
+    np.testing.assert_array_equal(alone.labels, both.labels)
+    np.testing.assert_array_equal(asked[0], np.arange(18))
+
+
+def test_the_second_order_finds_what_the_first_one_misses(monkeypatch):
+    monkeypatch.setattr(counting, "order_nodes", lambda weights: np.arange(weights.shape[0]))
+    weights = cliques([12, 12], 0.1)
+    mixed = np.random.default_rng(0).permutation(24)
+    shuffled = weights[mixed][:, mixed]
+    assert counting.split_at_valleys(shuffled, None, 5).count == 1
+    found = counting.split_at_valleys(shuffled, None, 5, None, lambda nodes: (mixed[nodes] >= 12).astype(float))
+    assert found.count == 2
+    assert len(set(found.labels[mixed < 12])) == len(set(found.labels[mixed >= 12])) == 1
+
+
+def test_strength_is_depth_over_need():
+    assert Valley(3.0, 2.0, (1.0, 1.0)).strength == 1.5
+    assert Valley(math.inf, 0.0, (1.0, 1.0)).strength == math.inf
+    assert Valley(3.0, 2.0, (1.0, 1.0)).needs(1.5) == Valley(3.0, 3.0, (1.0, 1.0))
+
+
+def test_the_range_leaves_out_weak_valleys_and_adds_those_that_almost_split():
+    def parts(between, within, n):
+        made = (tuple(Valley(depth, 1.0, (5.0, 5.0)) for depth in depths) for depths in (between, within))
+        return Parts(np.arange(n), *made)
+
+    assert parts((), (), 1).range == (1, 1)
+    assert parts((3.0, math.inf, 1.1), (0.5, 0.9, 0.2, 0.1), 4).range == (3, 5)
+    assert parts((1.05, 1.1), (0.86, 0.84, 0.9), 3).range == (1, 5)
+    assert Parts(np.zeros(0, dtype=int), (), ()).range == (1, 1)
+    assert (counting.CHOSEN, counting.CONFIRMED, counting.ALONE) == (1.27, 1.15, 1.5)
+    assert (counting.WEAK, counting.ALMOST) == (1.15, 0.85)

@@ -8,8 +8,9 @@ from afcm import AFCM
 from afcm.datasets import make_rings, make_spirals
 from afcm.graph import counting
 from afcm.graph.counting import split_at_valleys
-from afcm.graph.prepared import least_piece, search_for_counting
+from afcm.graph.prepared import least_piece, order_by_walk, search_for_counting
 from afcm.graph.similarity import agreement_weights
+from afcm.metrics import adjusted_rand
 
 
 def count(found, k, masses):
@@ -68,3 +69,34 @@ def test_a_fit_counts_with_the_least_piece_of_its_neighbors(monkeypatch):
     X = np.random.default_rng(0).random((800, 2))
     AFCM("auto").prepare(X)
     assert asked == [least_piece(search_for_counting(X)[1])] == [11]
+
+
+def touching_moons():
+    X, y = make_moons(1500, noise=0.12, random_state=0)
+    return X, y
+
+
+def test_a_walk_from_two_clusters_orders_touching_moons():
+    X, y = touching_moons()
+    values = order_by_walk(X, None)
+    order = np.argsort(values)
+    side = np.zeros(1500, dtype=int)
+    side[order[750:]] = 1
+    assert adjusted_rand(y, side) > 0.9
+    assert 0 <= values.min() <= values.max() <= 1
+    copies = order_by_walk(X, np.full(1500, 3.0))
+    np.testing.assert_allclose(np.abs(copies - 0.5), np.abs(values - 0.5), atol=1e-6)
+
+
+def test_a_graph_in_pieces_has_no_second_order():
+    X, _ = make_blobs(90, 2, centers=[[0, 0], [50, 0]], random_state=0)
+    assert order_by_walk(X, None) is None
+
+
+def test_touching_shapes_are_counted_and_the_range_is_told():
+    X, _ = touching_moons()
+    model = AFCM("auto", random_state=0).fit(X)
+    assert model.n_clusters_ == 2
+    low, high = model.n_clusters_range_
+    assert 1 <= low <= 2 <= high
+    assert not hasattr(model.set_params(n_clusters=2).fit(X), "n_clusters_range_")

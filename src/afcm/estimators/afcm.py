@@ -147,6 +147,9 @@ class AFCM(OutlierScores, SoftClusterer):
     objective_ : float
     n_clusters_ : int
         As given, or as counted.
+    n_clusters_range_ : tuple of int
+        With ``n_clusters="auto"`` alone: the fewest and the most clusters there may be. They differ from
+        ``n_clusters_`` where a valley is hardly deeper than chance, or almost deep enough.
     normalized_cut_ : float
         Of the labels in the graph; 0 for a perfect cut, up to n_clusters.
     n_components_ : int
@@ -293,6 +296,9 @@ class AFCM(OutlierScores, SoftClusterer):
         prepared = X if isinstance(X, PreparedGraph) else self._prepare(X, sample_weight)
         self._name_features(prepared)
         self.n_clusters_ = self._choose_n_clusters(prepared)
+        forget(self, "n_clusters_range_")
+        if self.n_clusters == "auto" and prepared.parts is not None:
+            self.n_clusters_range_ = prepared.parts.range
         validation.check_enough_samples(self.n_clusters_, prepared.samples.shape[0], prepared.n_nodes)
         journal = open_journal(self, prepared.samples, prepared.masses)
         random = journal.restore_random(check_random_state(self.random_state))

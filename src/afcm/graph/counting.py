@@ -5,11 +5,17 @@ is a profile over t. Within one cluster the profile is a hill; between two it ha
 degree a cut is a count, whose square root has a standard deviation of about 1/2. So ``2(√peak − √valley)`` is a number
 of standard deviations. The deepest of about m/l independent valleys that chance alone makes in m samples, l of them to
 a piece at least, reaches ``√(2 ln(m/l))``. A deeper valley splits the part, and the same is done with its pieces.
+
+The second eigenvector follows the longest way through a part, which may run across a long valley, or through the neck
+of one cluster. So where there is one, a second order of the samples is looked at too: the one in which two clusters are
+filled from each other (`afcm.graph.prepared.order_by_walk`). It was chosen for its valley, so that valley must be
+deeper than chance by `CHOSEN`, or by `CONFIRMED` where the first order agrees; the first order alone needs `ALONE`.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -23,6 +29,12 @@ from afcm.graph.affinity import normalize_graph
 
 # The order along the second eigenvector needs a few digits of it (radians).
 ANGLE = 1e-3
+# How many times the depth that chance reaches a valley needs: in an order that was chosen for its valley, in one that
+# the second eigenvector confirms, and in the order of the second eigenvector if a chosen one does not show it
+# (docs/label-free.md).
+CHOSEN, CONFIRMED, ALONE = 1.27, 1.15, 1.5
+# A valley less than this times as deep as needed may be none, and one deeper than this share of the depth may be one.
+WEAK, ALMOST = 1.15, 0.85
 
 
 class Valley(NamedTuple):
@@ -35,6 +47,15 @@ class Valley(NamedTuple):
     @property
     def is_deep(self) -> bool:
         return self.depth > self.needed
+
+    @property
+    def strength(self) -> float:
+        """The depth, as a multiple of the depth that is needed."""
+        return self.depth / self.needed if self.needed else math.inf
+
+    def needs(self, factor: float) -> Valley:
+        """The same valley where it must be ``factor`` times deeper than chance."""
+        return self._replace(needed=factor * self.needed)
 
 
 @dataclass(frozen=True)
@@ -52,10 +73,23 @@ class Parts:
     @property
     def deepest_within(self) -> float:
         """The largest depth left in a piece, as a share of the depth that would split it."""
-        return max((valley.depth / valley.needed for valley in self.within), default=0.0)
+        return max((valley.strength for valley in self.within), default=0.0)
+
+    @property
+    def range(self) -> tuple[int, int]:
+        """The fewest and the most clusters there may be: without weak valleys, and with those that almost split."""
+        weak = sum(valley.strength < WEAK for valley in self.between)
+        almost = sum(valley.strength > ALMOST for valley in self.within)
+        return max(self.count - weak, 1), max(self.count, 1) + almost
 
 
-def split_at_valleys(weights: Any, masses: Floats | None, least: int, stray: Masks | None = None) -> Parts:
+def split_at_valleys(
+    weights: Any,
+    masses: Floats | None,
+    least: int,
+    stray: Masks | None = None,
+    reorder: Callable[[Integers], Floats | None] | None = None,
+) -> Parts:
     """Split a symmetric graph at valleys that are deeper than chance makes them.
 
     Parameters
@@ -68,6 +102,8 @@ def split_at_valleys(weights: Any, masses: Floats | None, least: int, stray: Mas
         The fewest samples of a piece; samples of smaller components belong to none.
     stray : mask (n,), optional
         Nodes that are left out and belong to none: background.
+    reorder : callable, optional
+        Gives some nodes values to order them by, or None where it has nothing to say.
     """
     mass = np.ones(weights.shape[0]) if masses is None else masses
     kept = np.arange(mass.size) if stray is None else np.flatnonzero(~stray)
@@ -81,16 +117,34 @@ def split_at_valleys(weights: Any, masses: Floats | None, least: int, stray: Mas
         nodes = todo.pop()
         if mass[nodes].sum() >= 2 * least and nodes.size >= 4:  # large enough for two pieces
             own = counted[nodes][:, nodes]
-            order = order_nodes(own)
-            valley, place = deepest_valley(cut_profile(own, order) / unit, np.cumsum(mass[nodes][order]), least)
+            values = None if reorder is None else reorder(nodes)
+            valley, sides = choose_valley(own / unit, mass[nodes], least, values)
             if valley.is_deep:
                 between.append(valley)
-                pieces = nodes[order[:place]], nodes[order[place:]]
-                todo += [part for piece in pieces for part in _components(counted, piece, mass, least)]
+                todo += [part for side in sides for part in _components(counted, nodes[side], mass, least)]
                 continue
             within.append(valley)
         labels[nodes] = labels.max() + 1
     return Parts(labels, tuple(between), tuple(within))
+
+
+def choose_valley(
+    weights: Any, mass: Floats, least: int, values: Floats | None = None
+) -> tuple[Valley, tuple[Integers, Integers]]:
+    """The valley that comes closest to splitting a part, or splits it best, and the nodes on either side.
+
+    ``values``: a second order that was chosen for its valley.
+    """
+    order = order_nodes(weights)
+    first, place = deepest_valley(cut_profile(weights, order), np.cumsum(mass[order]), least)
+    found = [(first, order, place)]
+    if values is not None:
+        order = np.argsort(values, kind="stable")
+        second, at = deepest_valley(cut_profile(weights, order), np.cumsum(mass[order]), least)
+        found = [(first.needs(ALONE), found[0][1], place)]
+        found.append((second.needs(CONFIRMED if first.is_deep else CHOSEN), order, at))
+    valley, order, place = max(found, key=lambda one: one[0].strength)
+    return valley, (order[:place], order[place:])
 
 
 def scale_by_masses(weights: Any, mass: Floats) -> Any:

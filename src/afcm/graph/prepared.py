@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from afcm import arrays
+from afcm._typing import Floats
 from afcm._util import progress
 from afcm.graph import counting, sharpening
 from afcm.graph.affinity import (
@@ -17,9 +20,10 @@ from afcm.graph.affinity import (
     symmetrize,
     symmetrize_by_agreement,
 )
-from afcm.graph.density import balance, density_masses, keep_pieces
+from afcm.graph.density import STRENGTH, balance, density_masses, keep_pieces
+from afcm.graph.diffusion import diffuse
 from afcm.graph.duplicates import DistinctRows
-from afcm.graph.eigenvectors import START_ANGLE, solve_leading
+from afcm.graph.eigenvectors import START_ANGLE, indicator, solve_leading
 from afcm.graph.similarity import (
     GivenSimilarity,
     NeighborSimilarity,
@@ -29,6 +33,7 @@ from afcm.graph.similarity import (
 )
 from afcm.linalg.eigenbasis import LearningSolver
 from afcm.linalg.operator import Eigenpairs
+from afcm.linalg.pivoting import assign_by_pivots
 from afcm.neighbors import Neighbors
 
 # Clusters are counted in a graph with this many times the neighbors that four clusters would have: a valley of the cut
@@ -157,9 +162,9 @@ class GraphSetting:
         found, parts, n_found, n_clusters = None, None, 0, self.n_clusters
         if n_clusters is None:
             found, n_found = search_for_counting(points, self.search)
-            weights = arrays.to_host(agreement_weights(found, n_found))
             stray = None if self.find_stray is None else self.find_stray(points, nodes.masses)
-            parts = counting.split_at_valleys(weights, arrays.to_host(nodes.masses), least_piece(n_found), stray)
+            weights = agreement_weights(found, n_found)
+            parts = count_clusters(points, weights, nodes.masses, stray, self.search)
             n_clusters = max(parts.count, 1)
         k = min(self.n_neighbors or default_n_neighbors(points.shape[0], n_clusters), points.shape[0] - 1)
         if found is None or n_found < k:
@@ -201,6 +206,29 @@ def multiply(masses: Any, density: Any) -> Any:
 def search_for_counting(points: Any, search: str = "exact") -> tuple[Neighbors, int]:
     """Neighbors for the graph in which clusters are counted, and their number."""
     return search_neighbors(points, COUNTING * default_n_neighbors(points.shape[0], COUNTING_CLUSTERS), search)
+
+
+def count_clusters(points: Any, weights: Any, masses: Any, stray: Any, search: str = "exact") -> counting.Parts:
+    """The pieces of points with these similarities, of `search_for_counting`; ``stray`` points belong to none."""
+    n_neighbors = COUNTING * default_n_neighbors(points.shape[0], COUNTING_CLUSTERS)
+
+    def reorder(nodes: Any) -> Any:
+        own = arrays.take_rows(points, nodes)
+        return order_by_walk(own, None if masses is None else arrays.take_rows(masses, nodes), search)
+
+    least, mass = least_piece(min(n_neighbors, points.shape[0] - 1)), arrays.to_host(masses)
+    return counting.split_at_valleys(arrays.to_host(weights), mass, least, stray, reorder)
+
+
+def order_by_walk(points: Any, masses: Any, search: str = "exact") -> Floats | None:
+    """How often a walk from each point ends in the second of two clusters; None if their graph has several pieces."""
+    setting = GraphSetting(2, None, "sharpened", 1.0, search, STRENGTH)
+    prepared = setting.from_points(points, DistinctRows(np.arange(points.shape[0]), masses, slice(None)))
+    if prepared.base.components[0] != 1:
+        return None
+    labels = assign_by_pivots(arrays.to_host(prepared.eigenvectors(2).vectors[:, :2]))
+    memberships = indicator(arrays.from_host(labels, prepared.base.degrees), 2)
+    return arrays.to_host(diffuse(prepared.base, memberships)[:, 1])
 
 
 def least_piece(n_neighbors: int) -> int:

@@ -187,6 +187,7 @@ ESTIMATORS: dict[str, Estimator] = {
             **GRAPH_ANCHORS,
             **SCORES,
             "neighbor_recall_": number,
+            "n_clusters_range_": specs.counts,
             "paper_memberships_": floats("n", "c"),
             "membership_method_": specs.word("paper", "walk", "mixture", "overlap"),
         },

@@ -133,6 +133,10 @@ positive = plain(lambda value: is_number(value) and 0 < value < math.inf, "a fin
 boolean = plain(lambda value: isinstance(value, (bool, np.bool_)), "true or false")
 nothing = plain(lambda value: value is None, "none")
 dtype = plain(lambda value: isinstance(value, np.dtype) and value.kind in "biuf", "a dtype of numbers")
+counts = plain(
+    lambda value: isinstance(value, tuple) and len(value) == 2 and all(is_integer(item) and item > 0 for item in value),
+    "two integers of at least 1",
+)
 history = plain(is_history, "a dict of float arrays")
 output_config = plain(is_output_config, "the setting of set_output")
 

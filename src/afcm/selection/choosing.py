@@ -18,7 +18,6 @@ from sklearn.utils import check_array, check_random_state
 
 from afcm._typing import Floats
 from afcm._util.messages import format_about
-from afcm.arrays import to_host
 from afcm.estimators import validation
 from afcm.estimators.inputs import DTYPES
 from afcm.estimators.mixture import GeneralizedGaussianMixture
@@ -26,9 +25,9 @@ from afcm.estimators.plain import PlainAFCM
 from afcm.fitting import starts
 from afcm.graph import eigenvectors
 from afcm.graph.affinity import Graph, normalize_graph
-from afcm.graph.counting import Parts, split_at_valleys
+from afcm.graph.counting import Parts
 from afcm.graph.duplicates import merge_duplicates
-from afcm.graph.prepared import least_piece, search_for_counting
+from afcm.graph.prepared import count_clusters, search_for_counting
 from afcm.graph.similarity import agreement_weights
 from afcm.metrics import adjusted_rand, fuzzy_silhouette, xie_beni
 from afcm.models.background import find_clear_background
@@ -164,7 +163,7 @@ def select_n_clusters(
     found, k = search_for_counting(points, "auto")
     weights = agreement_weights(found, k)
     stray = find_clear_background(points, nodes.masses)
-    parts = split_at_valleys(to_host(weights), to_host(nodes.masses), least_piece(k), stray)
+    parts = count_clusters(points, weights, nodes.masses, stray, "auto")
     graph = normalize_graph(weights, nodes.masses)
     table = tabulate(X, graph, counts, check_random_state(random_state))
     best, reason = recommend(parts, counts)
