@@ -8,7 +8,8 @@ import time
 import warnings
 from pathlib import Path
 
-NAMES = ("quality", "toys", "count", "calibration", "ablation", "coupled", "literal", "cost", "anchors", "noise")
+NAMES = ("quality", "toys", "count", "calibration", "coverage", "ablation", "coupled", "literal", "cost")
+NAMES += ("anchors", "noise")
 FOLDERS = {"noise": Path("docs")}  # where tables and figures go, if not to docs/label-free
 
 

@@ -27,7 +27,7 @@ DATA = {
         2,
         "overlap",
     ),
-    "wine": (scaled(load_wine().data), 3, "walk"),  # 178 samples are too few for Gaussians in 13 columns
+    "wine": (scaled(load_wine().data), 3, "views"),  # 178 samples are too few for Gaussians in 13 columns
 }
 
 
@@ -127,20 +127,21 @@ def test_a_cluster_that_a_walk_never_reaches_is_ruled_out():
 
 def test_doubt_is_where_labels_are_wrong():
     X, y = make_blobs(400, centers=[[0, 0], [5, 0]], cluster_std=1.4, random_state=0)
-    for extra in (X, np.c_[X, np.random.default_rng(0).integers(2, size=400) * 1e-3]):  # a yes/no column: the walk
+    for extra in (X, np.c_[X, np.random.default_rng(0).integers(2, size=400) * 1e-3]):  # a yes/no column: no mixture
         model = AFCM(2, random_state=0).fit(extra)
         wrong = model.labels_ != y
         wrong = ~wrong if wrong.mean() > 0.5 else wrong
         confidence = model.memberships_.max(axis=1)
         assert 0 < wrong.sum() < 40
         assert confidence[wrong].mean() < confidence[~wrong].mean() - 0.05
-    assert model.membership_method_ == "walk"
+    assert model.membership_method_ == "views"
 
 
-def test_a_walk_keeps_the_labels():
+@pytest.mark.parametrize(("n_views", "method"), [(0, "walk"), ("auto", "views")])
+def test_walk_and_views_keep_the_labels(n_views, method):
     X = np.random.default_rng(0).standard_normal((60, 30))
-    model = AFCM(12, random_state=0).fit(X)
-    assert model.membership_method_ == "walk"
+    model = AFCM(12, n_views=n_views, random_state=0).fit(X)
+    assert model.membership_method_ == method
     np.testing.assert_array_equal(model.labels_, model.paper_memberships_.argmax(axis=1))
 
 

@@ -6,7 +6,7 @@ import csv
 
 import numpy as np
 import pytest
-from studies import ablation, calibration, common, count, coupled, draws
+from studies import ablation, calibration, common, count, coupled, coverage, draws
 from studies.__main__ import NAMES, make_parser
 from studies.cost import measure_seconds
 from studies.quality import group_by_method, measure
@@ -41,6 +41,33 @@ def test_bins_hold_every_sample_once():
 def test_matching_does_not_mind_the_names_of_the_clusters():
     y, labels = np.array(["b", "b", "a", "a", "c"]), np.array([0, 0, 2, 0, 1])
     assert calibration.match_classes(y, labels).tolist() == [True, True, True, False, True]
+
+
+def test_coverage_counts_sets_that_hold_the_cluster_of_the_class(iris):
+    y, labels = np.array(["b", "b", "a", "a", "c"]), np.array([0, 0, 2, 0, 1])
+    assert coverage.cluster_of_class(y, labels).tolist() == [0, 0, 2, 2, 1]
+    model = AFCM(3, random_state=0).fit(iris.X)
+    rows = coverage.measure(iris, 0)
+    assert [row["alpha"] for row in rows] == [0.05, 0.1, 0.2]
+    for row in rows:
+        sets, right = model.cluster_sets(row["alpha"]), coverage.cluster_of_class(iris.y, model.labels_)
+        held = [bool(one[cluster]) for one, cluster in zip(sets, right, strict=True)]
+        assert row["coverage"] == pytest.approx(100 * np.mean(held))
+        assert row["size"] == pytest.approx(sets.sum() / 150)
+        assert row["labels"] == pytest.approx(100 * np.mean(calibration.match_classes(iris.y, model.labels_)))
+    line = coverage.summarize("iris", rows)
+    assert line[:3] == ["iris", model.membership_method_, pytest.approx(rows[0]["labels"])]
+    assert line[3::2] == [pytest.approx(row["coverage"]) for row in rows]
+
+
+@pytest.mark.parametrize(("n_clusters", "n_features"), [(2, 3), (5, 10)])
+def test_gaussians_lie_as_far_apart_as_said(n_clusters, n_features):
+    gaps = []
+    for seed in range(20):
+        X, y = coverage.draw_gaussians(n_clusters, n_features, 6.0, seed)
+        means = np.array([X[y == j].mean(axis=0) for j in range(n_clusters)])
+        gaps += [np.linalg.norm(means[i] - means[j]) for i in range(n_clusters) for j in range(i)]
+    assert np.sqrt(np.mean(np.square(gaps))) == pytest.approx(6, rel=0.1)
 
 
 def test_figures_of_a_partition_and_its_curve(iris):

@@ -65,6 +65,20 @@ def test_a_number_that_the_model_counted():
     )
 
 
+def test_stability():
+    assert words.describe_stability([]) == words.describe_stability([0.3]) == ""
+    assert words.describe_stability([0.5, 0.93]) == (
+        "All clusters are stable: other graphs find them again (stability of at least 0.50)."
+    )
+    assert words.describe_stability([0.9, 0.31, 0.8]) == (
+        "Cluster 1 is not stable: other graphs draw it differently (stability 0.31)."
+    )
+    assert words.describe_stability([0.4, 0.31, 0.8]) == (
+        "2 of 3 clusters are not stable: other graphs draw them differently (stability below 0.5; the lowest, 0.31, "
+        "has cluster 1)."
+    )
+
+
 def test_doubt():
     assert words.describe_doubt(12, 150, [(1, 2, 12)]) == (
         "12 samples (8 %) are ambiguous: their best membership leads the second by no more than 0.5. All of them lie "

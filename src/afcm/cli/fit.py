@@ -41,6 +41,7 @@ def fit(
         list[str] | None, typer.Option("--set", help="A parameter of the method, as name=value; repeat for more.")
     ] = None,
     noise: options.Noise = "",
+    views: options.Views = "",
     columns: options.Columns = None,
     drop: options.Drop = None,
     id: options.Id = None,
@@ -66,6 +67,7 @@ def fit(
             outcome.check_file(option, path)
         outcome.check_table_file(out, json=json)
         changes = methods.add_noise(methods.parse_settings(set), method, noise)
+        changes = methods.add_views(changes, method, views)
         estimator = methods.make_estimator(method, options.parse_count(clusters), seed, changes)
         source = Source(data, format, delimiter, encoding, header)
         samples = load_samples(source, missing, console, columns=columns, drop=drop, id=id, label=label)

@@ -11,7 +11,7 @@ from typing import Any
 
 from afcm._util.progress import listen
 from afcm.catalogue import CATALOGUE
-from afcm.cli.options import parse_noise
+from afcm.cli.options import parse_noise, parse_views
 from afcm.cli.progress import Stages
 
 # From one checkpoint to the next, which does not keep a disk busy.
@@ -45,14 +45,27 @@ def parse_settings(pairs: list[str] | None) -> dict[str, Any]:
 
 def add_noise(changes: dict[str, Any], method: str, noise: str) -> dict[str, Any]:
     """Return the parameters with that of ``--noise``, which an empty text leaves as it is."""
-    if not noise:
-        return changes
+    if noise:
+        refuse_others("--noise", "noise", changes, method, lack="does not look for background")
+        return changes | {"noise": parse_noise(noise)}
+    return changes
+
+
+def add_views(changes: dict[str, Any], method: str, views: str) -> dict[str, Any]:
+    """Return the parameters with that of ``--views``, which an empty text leaves as it is."""
+    if views:
+        refuse_others("--views", "n_views", changes, method, lack="does not compare graphs")
+        return changes | {"n_views": parse_views(views)}
+    return changes
+
+
+def refuse_others(option: str, parameter: str, changes: dict[str, Any], method: str, *, lack: str) -> None:
+    """Raise ValueError if the parameter, which only AFCM has, is not the method's, or is already given."""
     name = find_class(method).__name__
     if name != "AFCM":
-        raise ValueError(f"--noise: {name} does not look for background; use --method AFCM, or leave the option out")
-    if "noise" in changes:
-        raise ValueError("--noise and --set noise=… say the same; give one of them")
-    return changes | {"noise": parse_noise(noise)}
+        raise ValueError(f"{option}: {name} {lack}; use --method AFCM, or leave the option out")
+    if parameter in changes:
+        raise ValueError(f"{option} and --set {parameter}=… say the same; give one of them")
 
 
 def make_estimator(name: str, n_clusters: int | str, seed: int, changes: dict[str, Any] | None = None) -> Any:

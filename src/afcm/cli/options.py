@@ -51,6 +51,13 @@ Noise = Annotated[
         "share, none does not look and writes no outlier_score. Default: auto."
     ),
 ]
+Views = Annotated[
+    str,
+    typer.Option(
+        help="Other graphs to compare the clusters with (AFCM alone): a number, 0 for none, or auto for 12 where "
+        "memberships come from them. They tell how stable each cluster is. Default: auto."
+    ),
+]
 
 
 def split_names(values: list[str] | None) -> list[str]:
@@ -72,6 +79,15 @@ def parse_noise(noise: str) -> float | str | None:
     if not 0 < share < 1:
         raise ValueError(f"--noise {noise} must be auto, none, or a share between 0 and 1 such as 0.1")
     return share
+
+
+def parse_views(views: str) -> int | str:
+    """Return the parameter ``n_views`` of AFCM."""
+    if views == "auto":
+        return views
+    if not views.isdecimal():
+        raise ValueError(f"--views {views} must be auto, or a whole number such as 12; 0 compares none")
+    return int(views)
 
 
 def parse_count(clusters: str) -> int | str:

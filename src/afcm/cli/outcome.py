@@ -58,6 +58,8 @@ def describe_fit(verdict: Verdict, estimator: Any, samples: Samples) -> dict[str
     for name in ("noise_share_", "objective_", "gamma_", *memberships, "converged_", "n_iter_"):
         if hasattr(estimator, name):
             found[name.rstrip("_")] = to_json_value(getattr(estimator, name))
+    if verdict.fit.stability is not None:
+        found["stability"] = [round(value, 6) for value in verdict.fit.stability.tolist()]
     return found | {"scores": format_scores(verdict.scores)}
 
 

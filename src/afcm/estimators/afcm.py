@@ -20,6 +20,7 @@ from afcm.estimators.base import SoftClusterer
 from afcm.estimators.inputs import forget, validate_samples, validate_weights
 from afcm.estimators.noise import OutlierScores, set_aside
 from afcm.estimators.parameters import ITERATIVE, Rules, choice, choice_or_array, integer, real, share_or_none
+from afcm.estimators.stability import ViewStability
 from afcm.exceptions import NoClustersWarning, NotConvergedWarning
 from afcm.fitting import starts
 from afcm.fitting.loop import Result, best_run, either_still
@@ -41,7 +42,7 @@ DEFAULT_GRAPH_WEIGHT = 3.0
 CLEAN_CUT = 0.01
 
 
-class AFCM(OutlierScores, SoftClusterer):
+class AFCM(ViewStability, OutlierScores, SoftClusterer):
     """Adaptive fuzzy c-means with graph embedding: soft clusters of any shape (the paper's Algorithm 1).
 
     Memberships, centers, their fuzziness γ and an embedding Z of the samples are learned together, by lowering
@@ -90,10 +91,16 @@ class AFCM(OutlierScores, SoftClusterer):
     memberships : {"auto", "paper"}, default="auto"
         ``"auto"``: the estimated probability of each cluster given the sample, by a mixture of Gaussians inside the
         clusters (`afcm.models.local_mixture`) where there are samples enough for one and its labels agree with the
-        graph, else by a random walk over the graph (`afcm.graph.diffusion`). Where clusters touch, a fine mixture is
-        asked for a second opinion (`afcm.models.overlap`), and the better of both is kept. ``membership_method_`` says
-        which.
+        graph, else by the agreement of several graphs (``n_views``) or a random walk over the graph
+        (`afcm.graph.diffusion`). Where clusters touch, a fine mixture is asked for a second opinion
+        (`afcm.models.overlap`), and the better of both is kept. ``membership_method_`` says which.
         ``"paper"``: the model's own, in which almost every one is 0 or 1; ``paper_memberships_`` has them in any case.
+    n_views : int or "auto", default="auto"
+        Other graphs of the same samples, with half to four times the neighbors and with other kernels, whose clusters
+        are compared with those of the fit (`afcm.fitting.graph_views`). They give ``stability_``, and memberships where
+        no mixture does: a walk spreads the shares of graphs that agree, and doubts as much as these do
+        (`afcm.models.agreement`). ``"auto"``: 12 where memberships come from them and there are at most 5000 different
+        samples, else none. 0: none. Not with anchors or given similarities.
     graph_weight : float or "auto", default="auto"
         λ. Its unit is samples: well below n/2 the graph hardly counts. ``"auto"`` is 3 n: few sweeps, and the
         paper's memberships are mostly hard. From about 1000 n on they are softer, at the price of more sweeps; on the
@@ -132,7 +139,7 @@ class AFCM(OutlierScores, SoftClusterer):
         The cluster with the largest membership.
     paper_memberships_ : array (n_samples, n_clusters)
         The paper's U.
-    membership_method_ : {"mixture", "overlap", "walk", "paper"}
+    membership_method_ : {"mixture", "overlap", "views", "walk", "paper"}
         How ``memberships_`` were made. ``"overlap"``: the second opinion won; embedding, centers and
         ``paper_memberships_`` are then those of the first.
     embedding_ : array (n_samples, n_clusters)
@@ -169,6 +176,11 @@ class AFCM(OutlierScores, SoftClusterer):
     outlier_scores_ : array (n_samples,)
         Estimated probability of each sample to be background rather than of any cluster. Both are there unless
         ``noise=None`` or X holds similarities.
+    stability_ : array (n_clusters,)
+        How far each cluster is the same in other graphs, from 0 to 1: the samples that it shares with its counterpart,
+        as a part of those in either, on average over the graphs of ``n_views``.
+    sample_stability_ : array (n_samples,)
+        The share of these graphs in which the sample is in the same cluster. Both are there if graphs were compared.
     membership_state_ : {"soft", "hard", "merged"}
         ``"hard"``: all are 0 or 1, with a warning if many edges of the graph run between the clusters, so that some
         samples must be in doubt; ``"merged"``: all are 1/c, with a warning.
@@ -208,6 +220,7 @@ class AFCM(OutlierScores, SoftClusterer):
         "density_strength": real(or_word="auto"),
         "noise": share_or_none,
         "memberships": choice("auto", "paper"),
+        "n_views": integer(or_word="auto", least=0),
         "graph_weight": real(positive=True, or_word="auto"),
         "affinity": choice("nearest_neighbors", "precomputed"),
         "graph": choice("neighbors", "anchors"),
@@ -229,6 +242,7 @@ class AFCM(OutlierScores, SoftClusterer):
         density_strength: float | str = "auto",
         noise: Share = "auto",
         memberships: str = "auto",
+        n_views: int | str = "auto",
         graph_weight: float | str = "auto",
         affinity: str = "nearest_neighbors",
         graph: str = "neighbors",
@@ -251,6 +265,7 @@ class AFCM(OutlierScores, SoftClusterer):
         self.density_strength = density_strength
         self.noise = noise
         self.memberships = memberships
+        self.n_views = n_views
         self.graph_weight = graph_weight
         self.affinity = affinity
         self.graph = graph
@@ -367,6 +382,11 @@ class AFCM(OutlierScores, SoftClusterer):
         super()._check_parameters()
         if self.neighbor_search == "approximate":
             require("numba", "fast", "neighbor_search='approximate' needs", "Numba")
+        if self.n_views not in ("auto", 0) and (self.graph == "anchors" or self.affinity == "precomputed"):
+            raise ValueError(
+                f"n_views={self.n_views}: other graphs need the neighbors of samples, which graph={self.graph!r} with "
+                f"affinity={self.affinity!r} has not; use n_views='auto', or graph='neighbors' and samples"
+            )
         if self.affinity == "precomputed":
             if self.graph == "anchors":
                 raise ValueError(
@@ -515,6 +535,7 @@ class AFCM(OutlierScores, SoftClusterer):
     def _store(self, prepared: PreparedGraph, problem: Any, best: Result[Any]) -> None:
         state = best.state
         fitted = keep_fit(prepared, problem, state, share=self.noise, paper=self.memberships == "paper")
+        fitted, agreement = self._compare_views(prepared, fitted)
         home = None if prepared.to_host else state.centers
         self.embedding_, memberships, self.paper_memberships_ = arrays.to_device_of(
             fitted.expand(prepared.samples), home
@@ -539,6 +560,7 @@ class AFCM(OutlierScores, SoftClusterer):
         self.neighbor_recall_ = prepared.recall
         self.eigen_residual_ = state.eigen_residual
         self._store_run(best, memberships, doubt_hard=self.normalized_cut_ > CLEAN_CUT * self.n_clusters_)
+        self._store_stability(fitted, agreement, prepared.samples, home)
         if not state.eigen_converged:
             warn_user(
                 f"AFCM: the eigen-solver stopped with a relative residual of {self.eigen_residual_:.3g}; the embedding "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 from array_api_compat import array_namespace, device
@@ -11,8 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from afcm._util.messages import warn_user
 from afcm.arrays import backend_of, is_chunked, map_rows
+from afcm.equations.cluster_sets import smallest_sets
 from afcm.estimators.inputs import validate_samples, validate_table
 from afcm.estimators.parameters import Rules, check_parameters
+from afcm.estimators.validation import check_share
 from afcm.exceptions import HardMembershipsWarning, MergedClustersWarning, NotConvergedWarning
 from afcm.fitting.loop import Result
 
@@ -52,6 +55,29 @@ class SoftClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
     def predict_proba(self, X: Any) -> Any:
         """Memberships of new samples, n×c; rows sum to 1. The model is not changed."""
         raise NotImplementedError
+
+    def cluster_sets(self, alpha: float = 0.1, X: Any = None) -> Any:
+        """The smallest set of clusters of each sample whose memberships sum to at least 1 − alpha.
+
+        Where memberships are right as probabilities, a sample's own cluster is in its set with a probability of at
+        least 1 − alpha. ``docs/memberships.md`` tells how often it is.
+
+        Parameters
+        ----------
+        alpha : float, default=0.1
+            Above 0 and below 1.
+        X : array, optional
+            New samples, as for `predict_proba`. Default: the samples of the fit.
+
+        Returns
+        -------
+        array of bool (n_samples, n_clusters)
+            True where the cluster is in the sample's set. Every set holds the cluster of the sample's label.
+        """
+        check_is_fitted(self)
+        check_share("alpha", alpha)
+        memberships = self.memberships_ if X is None else self.predict_proba(X)
+        return map_rows(partial(smallest_sets, alpha=float(alpha)), memberships, memberships.shape[1])
 
     def _validate_new(self, X: Any, *, accept_sparse: bool = False) -> Any:
         """Check samples for a fitted model, and put them where they are to be worked on."""

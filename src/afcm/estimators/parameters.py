@@ -20,12 +20,12 @@ def check_parameters(estimator: Any, rules: Rules) -> None:
         rule(name, getattr(estimator, name))
 
 
-def integer(*, or_word: str | None = None, or_none: bool = False) -> Rule:
-    """An integer of at least 1, or one word, or None."""
+def integer(*, or_word: str | None = None, or_none: bool = False, least: int = 1) -> Rule:
+    """An integer of at least 1 (or ``least``), or one word, or None."""
 
     def check(name: str, value: Any) -> None:
         if not (_is_word(value, or_word) or (or_none and value is None)):
-            check_integer(name, value)
+            check_integer(name, value, least=least)
 
     return check
 

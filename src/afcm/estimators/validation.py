@@ -31,6 +31,12 @@ def check_integer(name: str, value: object, *, least: int = 1) -> int:
     return int(value)
 
 
+def check_share(name: str, value: object) -> float:
+    if isinstance(value, str) or not 0 < check_real(name, value) < 1:
+        raise ValueError(f"{name}={value!r} must be a number above 0 and below 1")
+    return float(value)  # type: ignore[arg-type]
+
+
 def check_real(name: str, value: object, *, positive: bool = False) -> float:
     bound = "positive" if positive else "at least 0"
     if isinstance(value, bool) or not isinstance(value, numbers.Real) or not math.isfinite(value):

@@ -26,9 +26,13 @@ def diffuse(graph: Graph, memberships: Any, restart: float = RESTART) -> Any:
 
     A node without neighbors keeps its row.
     """
-    scale = array_namespace(memberships).sqrt(graph.volumes)[:, None]
     spread = memberships
     for _ in range(math.ceil(math.log(TOLERANCE) / math.log1p(-restart))):
-        walked = ratio(graph.operator @ (spread * scale), scale, memberships)  # P = (MD)^{-1/2} S (MD)^{1/2}
-        spread = restart * memberships + (1 - restart) * walked
+        spread = restart * memberships + (1 - restart) * step(graph, spread, memberships)
     return spread
+
+
+def step(graph: Graph, values: Any, alone: Any) -> Any:
+    """``P values``: the mean of the values where a walk is after one step; ``alone`` for a node without neighbors."""
+    scale = array_namespace(values).sqrt(graph.volumes)[:, None]
+    return ratio(graph.operator @ (values * scale), scale, alone)  # P = (MD)^{-1/2} S (MD)^{1/2}

@@ -156,10 +156,10 @@ class GraphSetting:
     density: float = 0.0  # how strongly sparse nodes lose mass; 0: not at all
     find_stray: Any = None  # (points, masses) → which are clear background and not counted, or None
 
-    def from_points(self, X: Any, nodes: DistinctRows) -> PreparedGraph:
-        """The graph of the nearest neighbors among different samples."""
+    def from_points(self, X: Any, nodes: DistinctRows, found: Neighbors | None = None) -> PreparedGraph:
+        """The graph of the nearest neighbors among different samples; those in ``found`` need no search."""
         points = X if nodes.masses is None else arrays.take_rows(X, nodes.rows)
-        found, parts, n_found, n_clusters = None, None, 0, self.n_clusters
+        parts, n_found, n_clusters = None, 0 if found is None else found.indices.shape[1], self.n_clusters
         if n_clusters is None:
             found, n_found = search_for_counting(points, self.search)
             stray = None if self.find_stray is None else self.find_stray(points, nodes.masses)

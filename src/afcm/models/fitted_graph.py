@@ -20,6 +20,7 @@ RULED_OUT = 5e-4
 METHOD_WORDS = {
     "mixture": "probabilities by a mixture inside the clusters",
     "overlap": "probabilities by a mixture of overlapping clusters",
+    "views": "probabilities by the agreement of several graphs",
     "walk": "probabilities by a random walk over the graph",
     "paper": "the paper's own",
 }
@@ -43,12 +44,12 @@ class FittedGraph:
         Of all results: float32 data give float32 memberships.
     densities : LocalMixture, DistanceBackground or None
         Densities of the clusters and the background; None where nobody asked or X tells no density.
-    method : {"paper", "walk", "mixture", "overlap"}
-        What memberships are: the model's own, those after a random walk, or posteriors of a mixture, inside the model's
-        own clusters or inside those of `afcm.models.overlap`.
+    method : {"paper", "walk", "views", "mixture", "overlap"}
+        What memberships are: the model's own, those after a random walk, by the agreement of several graphs, or
+        posteriors of a mixture, inside the model's own clusters or inside those of `afcm.models.overlap`.
     walked : array or None
-        Memberships of the nodes after a random walk (`afcm.graph.diffusion`); None where the paper's are wanted, or
-        the samples were in Dask's chunks.
+        Memberships of the nodes after a random walk (`afcm.graph.diffusion`), or by several graphs; new samples have
+        those of their neighbors. None where the paper's are wanted, or the samples were in Dask's chunks.
     of_nodes : array or None
         Memberships of the nodes by ``method``; None as ``walked``.
     """

@@ -69,10 +69,11 @@ def render_page(findings: Findings) -> str:
 
 
 def build_context(findings: Findings) -> dict[str, Any]:
-    colors = cluster_colors(findings.n_clusters)
+    colors, stability = cluster_colors(findings.n_clusters), findings.fit.stability
     clusters = [
         {"number": j, "color": colors[j], "path": marker_path(j), "size": f"{size:,}"}
         | {"share": words.format_percent(size, findings.n_samples)}
+        | {"stability": "" if stability is None else f"{stability[j]:.2f}"}
         for j, size in enumerate(findings.profile.sizes.tolist())
     ]
     return {

@@ -44,6 +44,7 @@ class Fit:
     embedding: Floats | None = None
     noise_share: float | None = None
     outlier_scores: Floats | None = None
+    stability: Floats | None = None  # of each cluster over other graphs
 
     @classmethod
     def of(cls, estimator: Any) -> Fit:
@@ -69,6 +70,7 @@ class Fit:
             embedding=_read(estimator, "embedding_", _to_floats),
             noise_share=_read(estimator, "noise_share_", float),
             outlier_scores=_read(estimator, "outlier_scores_", _to_floats),
+            stability=_read(estimator, "stability_", _to_floats),
         )
 
 
@@ -156,6 +158,7 @@ class Verdict:
                 gamma_cap=fit.gamma_cap,
                 embedded=fit.embedding is not None,
             ),
+            words.describe_stability([] if fit.stability is None else fit.stability.tolist()),
             words.describe_components(fit.n_components, self.n_clusters, joins=fit.joins),
             words.describe_convergence(fit.converged, fit.n_iter, None if change is None else float(change[-1])),
             words.describe_scores(*self.scores, self.n_samples) if self.scores else "",

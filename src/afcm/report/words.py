@@ -13,6 +13,8 @@ from afcm.models.fitted_graph import METHOD_WORDS
 LISTED_SIZES = 8
 # From this crispness on memberships are called nearly crisp.
 NEARLY_CRISP = 0.9
+# From this stability on a cluster is called stable: of the samples in it or its counterpart, half are in both.
+STABLE = 0.5
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -132,6 +134,22 @@ def describe_memberships(
     if crispness >= NEARLY_CRISP:
         return f"The memberships are{kind} nearly crisp {scale}{because}."
     return f"The memberships are{kind} soft {scale}."
+
+
+def describe_stability(stability: Sequence[float]) -> str:
+    """Say which clusters other graphs find again; nothing if none were compared."""
+    if len(stability) < 2:
+        return ""
+    shaky = [number for number, value in enumerate(stability) if value < STABLE]
+    if not shaky:
+        return f"All clusters are stable: other graphs find them again (stability of at least {min(stability):.2f})."
+    least = min(range(len(stability)), key=stability.__getitem__)
+    if len(shaky) == 1:
+        return f"Cluster {least} is not stable: other graphs draw it differently (stability {stability[least]:.2f})."
+    return (
+        f"{len(shaky):,} of {len(stability):,} clusters are not stable: other graphs draw them differently (stability "
+        f"below {STABLE:g}; the lowest, {stability[least]:.2f}, has cluster {least})."
+    )
 
 
 def describe_convergence(converged: bool | None, n_iter: int | None, change: float | None = None) -> str:

@@ -1,0 +1,87 @@
+"""The parameter ``n_views``: clusters of other graphs, compared with those of the fit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from afcm import arrays
+from afcm.estimators.inputs import forget
+from afcm.fitting.graph_views import label_views
+from afcm.graph.anchors.prepared import PreparedAnchors
+from afcm.graph.prepared import PreparedGraph
+from afcm.models.agreement import Agreement, measure_agreement, spread_votes
+from afcm.models.fitted_graph import FittedGraph
+from afcm.models.graph_problem import keep_labels
+
+# Views by default, where memberships come from them, and the most nodes of a graph that gets them unasked.
+DEFAULT_VIEWS, MOST_NODES = 12, 5000
+ATTRIBUTES = ("stability_", "sample_stability_")
+
+
+class ViewStability:
+    """`stability_` and `sample_stability_`, for an estimator of a graph with the parameter ``n_views``."""
+
+    n_views: Any
+    n_clusters_: int
+    neighbor_search: str
+
+    def __getattr__(self, name: str) -> Any:
+        """Say why a stability is not there."""
+        if name in ATTRIBUTES:
+            raise AttributeError(
+                f"this {type(self).__name__} has no {name}: it is not fitted, or its fit compared no graphs; use "
+                "n_views=12 to have some compared"
+            )
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def _choose_n_views(self, prepared: PreparedGraph, fitted: FittedGraph) -> int:
+        """How many graphs this fit compares: unasked, only if memberships come from them."""
+        if not isinstance(self.n_views, str):
+            return int(self.n_views)
+        possible = prepared.points is not None and not isinstance(prepared, PreparedAnchors)
+        wanted = possible and fitted.method == "walk" and self.n_clusters_ > 1 and prepared.n_nodes <= MOST_NODES
+        return DEFAULT_VIEWS if wanted else 0
+
+    def _compare_views(self, prepared: PreparedGraph, fitted: FittedGraph) -> tuple[FittedGraph, Agreement | None]:
+        """The fit, with memberships from the views where a walk alone would make them, and what the views say."""
+        n_views = self._choose_n_views(prepared, fitted)
+        if not n_views:
+            return fitted, None
+        own, counts = fitted.extension.memberships, prepared.nodes.masses
+        labels = arrays.to_host(own if fitted.of_nodes is None else fitted.of_nodes).argmax(axis=1)
+        views = label_views(prepared, self.n_clusters_, n_views, self.neighbor_search)
+        found = measure_agreement(labels, views, self.n_clusters_, arrays.to_host(counts))
+        if fitted.method == "walk":
+            votes, labels = (arrays.from_host(part, own) for part in (found.votes, labels))
+            of_nodes = keep_labels(spread_votes(prepared.base, labels, votes, counts), own)
+            fitted = replace(fitted, method="views", walked=of_nodes, of_nodes=of_nodes)
+        return fitted, found
+
+    def _store_stability(self, fitted: FittedGraph, found: Agreement | None, X: Any, home: Any) -> None:
+        """Set the attributes where ``home`` is; those of an earlier fit go."""
+        forget(self, *ATTRIBUTES)
+        if found is None:
+            return
+        of_samples = expand_agreement(fitted, found, X, arrays.to_host(self.labels_))
+        self.stability_, self.sample_stability_ = (
+            arrays.from_host(part.astype(fitted.dtype), home) for part in (found.of_clusters, of_samples)
+        )
+
+
+def expand_agreement(fitted: FittedGraph, found: Agreement, X: Any, labels: Any) -> Any:
+    """The votes of the fitted samples X for their own clusters, on the host.
+
+    A sample that is not in the graph (weight 0) has the mean votes of its neighbors.
+    """
+    node = fitted.node_of_sample
+    shares = found.of_nodes[node]
+    absent = np.zeros(0, dtype=np.intp) if isinstance(node, slice) else np.flatnonzero(node < 0)
+    if absent.size:
+        votes = arrays.from_host(found.votes, fitted.extension.memberships)
+        placed = fitted.similarity.place(arrays.take_rows(X, absent))
+        near = arrays.to_host(fitted.extension.averaged(placed, votes))
+        shares[absent] = near[np.arange(absent.size), labels[absent]]
+    return shares

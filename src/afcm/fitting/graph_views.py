@@ -1,0 +1,43 @@
+"""Views: clusters of the same samples in other graphs that would have been as good a choice.
+
+The neighbors are searched for once, as many as the largest graph needs. A view differs from the others in its number of
+neighbors and its kernel, and its clusters are those of a spectral start with one run of k-means.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from afcm._typing import Integers
+from afcm._util import progress
+from afcm.arrays import to_host
+from afcm.fitting.starts import start_prepared
+from afcm.graph.density import STRENGTH
+from afcm.graph.prepared import GraphSetting, PreparedGraph
+from afcm.graph.similarity import FEWEST, search_neighbors
+
+# Kernels of the views, in turn, and by how much their number of neighbors may differ from the fit's.
+VIEW_KERNELS = ("sharpened", "adaptive", "binary")
+LEAST_FACTOR, MOST_FACTOR = 0.5, 4.0
+
+
+def list_views(n_views: int, n_neighbors: int, n_nodes: int) -> list[tuple[str, int]]:
+    """Kernel and number of neighbors of each view: every kernel from half to four times those of the fit."""
+    n_factors = -(-n_views // len(VIEW_KERNELS))
+    factors = np.geomspace(LEAST_FACTOR, MOST_FACTOR, n_factors) if n_factors > 1 else np.ones(1)
+    counts = np.clip(np.rint(factors * n_neighbors), FEWEST, None).clip(None, n_nodes - 1).astype(int)
+    return [(kernel, int(k)) for k in counts for kernel in VIEW_KERNELS][:n_views]
+
+
+def label_views(prepared: PreparedGraph, n_clusters: int, n_views: int, search: str = "exact") -> list[Integers]:
+    """Labels of the nodes in each view, on the host; the same for the same samples."""
+    views = list_views(n_views, prepared.similarity.k, prepared.n_nodes)
+    progress.start_stage(f"comparing {n_views} graphs")
+    found, _ = search_neighbors(prepared.points, max(k for _, k in views), search)
+    labels = []
+    for number, (kernel, k) in enumerate(views):
+        setting = GraphSetting(n_clusters, k, kernel, 1.0, density=STRENGTH if kernel == "sharpened" else 0.0)
+        graph = setting.from_points(prepared.samples, prepared.nodes, found)
+        _, memberships = start_prepared(graph, n_clusters, np.random.RandomState(number), n_runs=1)
+        labels.append(to_host(memberships).argmax(axis=1))
+    return labels

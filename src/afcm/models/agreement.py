@@ -1,0 +1,104 @@
+"""How far other labels of the same nodes agree with those of a fit, and memberships that tell it.
+
+Labels from another graph (a view) are renamed so that as many nodes as possible keep their cluster. The share of views
+that put a node into a cluster is its *vote* for it. Votes alone know few values, and a walk over the graph alone does
+not know how much it should doubt; so a walk spreads the votes, and it is as long as makes a walk from the fit's own
+labels leave them as often as the views do.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from array_api_compat import array_namespace
+from scipy.optimize import brentq, linear_sum_assignment
+
+from afcm._typing import Floats, Integers
+from afcm.graph.affinity import Graph
+from afcm.graph.diffusion import diffuse, step
+from afcm.graph.eigenvectors import indicator
+
+# A walk returns to its start with a probability in this range: it is one to twenty steps long. Of .02, .05 and .09 the
+# middle one told right from wrong samples best without much more error (docs/memberships.md).
+LEAST_RESTART, MOST_RESTART = 0.05, 0.95
+# So many steps decide how long it is: after them a walk has returned with a probability of 99.9 %.
+WATCHED_STEPS = 135
+
+
+class Agreement(NamedTuple):
+    """Votes of the views, and how far they find the clusters of a fit again."""
+
+    votes: Floats  # n×c: the share of views that put a node into a cluster
+    of_nodes: Floats  # n: the vote for the node's own cluster
+    of_clusters: Floats  # c: mean over the views of |A ∩ B| / |A ∪ B|, A the cluster and B the one that it became
+
+
+def count_common(labels: Integers, others: Integers, n_clusters: int, masses: Floats | None = None) -> Floats:
+    """The mass of the nodes in cluster i by ``labels`` and j by ``others``, c×c."""
+    pairs = np.asarray(labels) * n_clusters + np.asarray(others)
+    return np.bincount(pairs, masses, n_clusters**2).astype(np.float64).reshape(n_clusters, n_clusters)
+
+
+def match_clusters(common: Floats) -> Integers:
+    """The column of each row, each used once, with the largest sum of ``common``."""
+    return np.asarray(linear_sum_assignment(common, maximize=True)[1], dtype=np.intp)
+
+
+def overlap_matched(common: Floats, matched: Integers) -> Floats:
+    """``|A ∩ B| / |A ∪ B|`` of each row's cluster A and its matched one B; two empty clusters are the same."""
+    inside = common[np.arange(len(matched)), matched]
+    union = common.sum(axis=1) + common.sum(axis=0)[matched] - inside
+    return np.where(union > 0, inside / np.where(union > 0, union, 1.0), 1.0)
+
+
+def measure_agreement(
+    labels: Integers, views: list[Integers], n_clusters: int, masses: Floats | None = None
+) -> Agreement:
+    """Compare the labels of a fit with those of views, on the host."""
+    votes, overlaps = np.zeros((len(labels), n_clusters)), np.zeros(n_clusters)
+    for view in views:
+        common = count_common(labels, view, n_clusters, masses)
+        matched = match_clusters(common)
+        renamed = np.argsort(matched)[view]
+        votes[np.arange(len(labels)), renamed] += 1 / len(views)
+        overlaps += overlap_matched(common, matched) / len(views)
+    return Agreement(votes, votes[np.arange(len(labels)), labels], overlaps)
+
+
+def spread_votes(graph: Graph, labels: Any, votes: Any, counts: Floats | None = None) -> Any:
+    """Votes after a walk whose length fits them; ``counts``: how many samples each node stands for."""
+    own = indicator(labels, votes.shape[1])
+    target = average((votes * own).sum(axis=1), counts)
+    return diffuse(graph, votes, find_restart(watch_walk(graph, own, counts), target))
+
+
+def watch_walk(graph: Graph, own: Any, counts: Floats | None = None, n_steps: int = WATCHED_STEPS) -> Floats:
+    """The probability that a walk is in the cluster it began in, after 0, 1, … n steps, on average over the samples."""
+    spread, seen = own, []
+    for _ in range(n_steps + 1):
+        seen.append(average((spread * own).sum(axis=1), counts))
+        spread = step(graph, spread, own)
+    return np.array(seen)
+
+
+def find_restart(seen: Floats, target: float) -> float:
+    """The restart r with ``r Σ_t (1 − r)^t seen_t = target``, or the end of its range that comes nearest."""
+
+    def lacking(restart: float) -> float:
+        return stay_probability(seen, restart) - target
+
+    if lacking(LEAST_RESTART) >= 0:
+        return LEAST_RESTART
+    return MOST_RESTART if lacking(MOST_RESTART) <= 0 else float(brentq(lacking, LEAST_RESTART, MOST_RESTART))
+
+
+def stay_probability(seen: Floats, restart: float) -> float:
+    """``r Σ_{t<T} (1 − r)^t seen_t + (1 − r)^T seen_T``."""
+    left = (1 - restart) ** np.arange(len(seen))
+    return float(restart * (left[:-1] @ seen[:-1]) + left[-1] * seen[-1])
+
+
+def average(values: Any, counts: Floats | None) -> float:
+    xp = array_namespace(values)
+    return float(xp.mean(values) if counts is None else xp.sum(values * counts) / xp.sum(counts))

@@ -1,0 +1,49 @@
+"""Views: the graphs that are compared, and that each is made as if it were the only one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_wine
+
+from afcm import AFCM
+from afcm.fitting import graph_views
+from afcm.fitting.starts import start_prepared
+from afcm.graph.density import STRENGTH
+from afcm.graph.prepared import GraphSetting
+
+
+def test_every_kernel_has_half_to_four_times_the_neighbors():
+    kernels = ("sharpened", "adaptive", "binary")
+    expected = [(kernel, k) for k in (5, 10, 20, 40) for kernel in kernels]
+    assert graph_views.list_views(12, 10, 1000) == expected
+    assert graph_views.list_views(10, 10, 1000) == expected[:10]
+    assert graph_views.list_views(2, 10, 1000) == [("sharpened", 10), ("adaptive", 10)]
+    assert len(set(graph_views.list_views(30, 50, 1000))) == 30
+
+
+def test_a_view_has_at_least_three_neighbors_and_at_most_all():
+    assert {k for _, k in graph_views.list_views(12, 4, 10)} == {3, 4, 8, 9}
+    assert {k for _, k in graph_views.list_views(3, 4, 3)} == {2}
+
+
+@pytest.mark.parametrize("doubled", [False, True])
+def test_views_are_spectral_clusters_of_their_own_graphs(doubled):
+    X = load_wine().data
+    X = np.vstack([X, X[:40]]) if doubled else X
+    prepared = AFCM(3, n_neighbors=8).prepare(X)
+    found = graph_views.label_views(prepared, 3, 12)
+    for number, (kernel, k) in enumerate(graph_views.list_views(12, 8, prepared.n_nodes)):
+        density = STRENGTH if kernel == "sharpened" else 0.0
+        alone = GraphSetting(3, k, kernel, 1.0, density=density).from_points(X, prepared.nodes)
+        _, memberships = start_prepared(alone, 3, np.random.RandomState(number), n_runs=1)
+        np.testing.assert_array_equal(found[number], memberships.argmax(axis=1), err_msg=f"{kernel} {k}")
+    assert len({labels.tobytes() for labels in found}) > 4
+
+
+def test_neighbors_are_searched_for_once(monkeypatch):
+    prepared, asked = AFCM(3, n_neighbors=8).prepare(load_wine().data), []
+    search = graph_views.search_neighbors
+    monkeypatch.setattr(graph_views, "search_neighbors", lambda *how: asked.append(how[1]) or search(*how))
+    graph_views.label_views(prepared, 3, 6)
+    assert asked == [32]
