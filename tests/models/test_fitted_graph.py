@@ -346,3 +346,22 @@ def test_an_estimator_is_fitted_and_places_samples_by_hand():
     own = [kept.memberships[number] for number in node]
     np.testing.assert_allclose(model.memberships_, [*own, memberships_by_hand(rows[11], fitted)], rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(model.transform(X), rows, rtol=1e-10)
+
+
+def test_new_samples_by_several_graphs_keep_the_labels_of_the_model():
+    fitted, _ = fitted_by_hand()
+    viewed = replace(fitted, method="views", walked=WALKED, of_nodes=WALKED)
+    own = fitted.memberships(NEW).argmax(axis=1)
+    walking = replace(viewed, method="walk").memberships(NEW)
+    outvoted = 0
+    for point, found, walked, label in zip(NEW, viewed.memberships(NEW), walking, own, strict=True):
+        _, twin = shares_by_hand(point, fitted)
+        if twin is not None or walked.argmax() == label:
+            np.testing.assert_allclose(found, walked)
+            continue
+        outvoted += 1
+        assert found.argmax() == label
+        np.testing.assert_allclose(found[label], found[walked.argmax()], atol=1e-8)  # a tie
+        others = [j for j in range(len(found)) if j != label]
+        np.testing.assert_allclose(found[others] / walked[others], found[others].sum() / walked[others].sum())
+    assert outvoted

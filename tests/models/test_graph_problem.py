@@ -7,7 +7,8 @@ import scipy.sparse as sp
 
 from afcm.graph.affinity import normalize_graph
 from afcm.models import graph_problem
-from afcm.models.graph_problem import TIE, keep_labels, measure_cut
+from afcm.models.agreement import TIE, keep_labels
+from afcm.models.graph_problem import measure_cut
 
 
 def test_a_label_that_neighbors_outvote_is_left_in_doubt():

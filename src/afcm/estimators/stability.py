@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from afcm import arrays
+from afcm.estimators.base import membership_state
 from afcm.estimators.inputs import forget
 from afcm.fitting.graph_views import label_views
 from afcm.graph.anchors.prepared import PreparedAnchors
 from afcm.graph.prepared import PreparedGraph
-from afcm.models.agreement import Agreement, measure_agreement, spread_votes
+from afcm.models.agreement import Agreement, keep_labels, measure_agreement, spread_votes
 from afcm.models.fitted_graph import FittedGraph
-from afcm.models.graph_problem import keep_labels
 
 # Views by default, where memberships come from them, and the most nodes of a graph that gets them unasked.
 DEFAULT_VIEWS, MOST_NODES = 12, 5000
@@ -42,8 +42,8 @@ class ViewStability:
         if not isinstance(self.n_views, str):
             return int(self.n_views)
         possible = prepared.points is not None and not isinstance(prepared, PreparedAnchors)
-        wanted = possible and fitted.method == "walk" and self.n_clusters_ > 1 and prepared.n_nodes <= MOST_NODES
-        return DEFAULT_VIEWS if wanted else 0
+        affordable = self.n_clusters_ > 1 and prepared.n_nodes <= MOST_NODES
+        return DEFAULT_VIEWS if possible and affordable and has_doubtful_memberships(fitted) else 0
 
     def _compare_views(self, prepared: PreparedGraph, fitted: FittedGraph) -> tuple[FittedGraph, Agreement | None]:
         """The fit, with memberships from the views where a walk alone would make them, and what the views say."""
@@ -54,7 +54,7 @@ class ViewStability:
         labels = arrays.to_host(own if fitted.of_nodes is None else fitted.of_nodes).argmax(axis=1)
         views = label_views(prepared, self.n_clusters_, n_views, self.neighbor_search)
         found = measure_agreement(labels, views, self.n_clusters_, arrays.to_host(counts))
-        if fitted.method == "walk":
+        if has_doubtful_memberships(fitted):
             votes, labels = (arrays.from_host(part, own) for part in (found.votes, labels))
             of_nodes = keep_labels(spread_votes(prepared.base, labels, votes, counts), own)
             fitted = replace(fitted, method="views", walked=of_nodes, of_nodes=of_nodes)
@@ -69,6 +69,11 @@ class ViewStability:
         self.stability_, self.sample_stability_ = (
             arrays.from_host(part.astype(fitted.dtype), home) for part in (found.of_clusters, of_samples)
         )
+
+
+def has_doubtful_memberships(fitted: FittedGraph) -> bool:
+    """Whether memberships come from a walk alone, and from labels that mean something."""
+    return fitted.method == "walk" and membership_state(fitted.of_nodes) != "merged"
 
 
 def expand_agreement(fitted: FittedGraph, found: Agreement, X: Any, labels: Any) -> Any:

@@ -20,10 +20,13 @@ from afcm.graph.diffusion import diffuse, step
 from afcm.graph.eigenvectors import indicator
 
 # A walk returns to its start with a probability in this range: it is one to twenty steps long. Of .02, .05 and .09 the
-# middle one told right from wrong samples best without much more error (docs/memberships.md).
+# first has the least calibration error, and the last tells right from wrong samples best; this is between them.
 LEAST_RESTART, MOST_RESTART = 0.05, 0.95
 # So many steps decide how long it is: after them a walk has returned with a probability of 99.9 %.
 WATCHED_STEPS = 135
+
+# A label that neighbors outvote keeps this much more than they have.
+TIE = 1e-9
 
 
 class Agreement(NamedTuple):
@@ -71,6 +74,15 @@ def spread_votes(graph: Graph, labels: Any, votes: Any, counts: Floats | None = 
     own = indicator(labels, votes.shape[1])
     target = average((votes * own).sum(axis=1), counts)
     return diffuse(graph, votes, find_restart(watch_walk(graph, own, counts), target))
+
+
+def keep_labels(walked: Any, own: Any) -> Any:
+    """Memberships after a walk; a sample whose neighbors outvote its label is left in doubt between the two."""
+    xp = array_namespace(walked)
+    hard = indicator(xp.argmax(own, axis=1), own.shape[1])
+    lacking = xp.max(walked, axis=1, keepdims=True) - xp.sum(walked * hard, axis=1, keepdims=True)
+    share = xp.where(lacking > 0, lacking / (1 + lacking) + TIE, xp.zeros_like(lacking))
+    return (1 - share) * walked + share * hard
 
 
 def watch_walk(graph: Graph, own: Any, counts: Floats | None = None, n_steps: int = WATCHED_STEPS) -> Floats:

@@ -11,6 +11,7 @@ from array_api_compat import array_namespace
 
 from afcm import arrays
 from afcm.linalg.ratios import ratio
+from afcm.models.agreement import keep_labels
 from afcm.models.fitted_background import score_samples
 from afcm.models.local_mixture import LocalMixture
 
@@ -49,7 +50,7 @@ class FittedGraph:
         posteriors of a mixture, inside the model's own clusters or inside those of `afcm.models.overlap`.
     walked : array or None
         Memberships of the nodes after a random walk (`afcm.graph.diffusion`), or by several graphs; new samples have
-        those of their neighbors. None where the paper's are wanted, or the samples were in Dask's chunks.
+        the mean of their neighbors'. None where the paper's are wanted, or the samples were in Dask's chunks.
     of_nodes : array or None
         Memberships of the nodes by ``method``; None as ``walked``.
     """
@@ -121,6 +122,8 @@ def _memberships(points: Any, fitted: FittedGraph) -> Any:
     walked = None if fitted.walked is None else extension.averaged(placed, fitted.walked)
     if fitted.method in ("mixture", "overlap"):
         walked = to_posterior(fitted.densities, points, walked)
+    if fitted.method == "views":  # labels are the model's own, here too
+        walked = keep_labels(walked, extension.memberships_of(extension.embed(placed)))
     if fitted.of_nodes is not None:  # a fitted sample has its own, to the last digit
         xp, twins = array_namespace(walked), placed.twins
         walked = xp.where(twins[:, None] >= 0, fitted.of_nodes[twins], walked)

@@ -17,6 +17,7 @@ from afcm.graph.density import log_distances
 from afcm.graph.diffusion import diffuse
 from afcm.graph.eigenvectors import indicator, search_block
 from afcm.graph.prepared import PreparedGraph
+from afcm.models.agreement import keep_labels
 from afcm.models.anchored import AnchoredProblem, extend_anchors
 from afcm.models.anchored_chunks import ChunkedProblem, ReplayExtension
 from afcm.models.cluster_mixture import Share
@@ -29,8 +30,6 @@ from afcm.models.overlap import find_overlapping
 
 # Densities are learned from at most so many nodes, and so many for each cluster.
 MOST_NODES, NODES_PER_CLUSTER = 20_000, 400
-# A label that neighbors outvote keeps this much more than they have.
-TIE = 1e-9
 # The labels of a mixture may cut so much more of the graph, for each cluster.
 MORE_CUT = 0.03
 # Clusters touch if they lose at least this share of their edges.
@@ -135,15 +134,6 @@ def measure_opinion(prepared: PreparedGraph, mixture: LocalMixture, cut: float) 
     points, counts = to_host(take_rows(prepared.points, rows)), prepared.nodes.masses
     masses = np.ones(len(rows)) if counts is None else to_host(take_rows(counts, rows))
     return measure_fit(mixture, points, masses) + CUT_WEIGHT * math.log(max(cut, LEAST_CUT))
-
-
-def keep_labels(walked: Any, own: Any) -> Any:
-    """Memberships after a walk; a sample whose neighbors outvote its label is left in doubt between the two."""
-    xp = array_namespace(walked)
-    hard = indicator(xp.argmax(own, axis=1), own.shape[1])
-    lacking = xp.max(walked, axis=1, keepdims=True) - xp.sum(walked * hard, axis=1, keepdims=True)
-    share = xp.where(lacking > 0, lacking / (1 + lacking) + TIE, xp.zeros_like(lacking))
-    return (1 - share) * walked + share * hard
 
 
 def measure_cut(problem: GraphProblem, graph: Graph, memberships: Any) -> float:
