@@ -125,7 +125,7 @@ def test_the_title_says_what_the_memberships_are(iris, ax):
     blobs = make_blobs(60, centers=[[0, 0], [0, 9]], random_state=0)[0]
     for model, X, note in (
         (AFCM(3), iris, "probabilities by a mixture inside the clusters"),
-        (AFCM(2), np.c_[blobs, np.arange(60) % 2], "probabilities by a random walk over the graph, all 0 or 1"),
+        (AFCM(2), np.c_[blobs, np.arange(60) % 2], "probabilities by the agreement of several graphs, all 0 or 1"),
         (AFCM(2, memberships="paper"), blobs, "the paper's own, all 0 or 1"),
     ):
         model.set_params(random_state=0).fit(X)
