@@ -54,7 +54,7 @@ class Valley(NamedTuple):
         return self.depth / self.needed if self.needed else math.inf
 
     def needs(self, factor: float) -> Valley:
-        """The same valley where it must be ``factor`` times deeper than chance."""
+        """Require ``factor`` times the depth of chance."""
         return self._replace(needed=factor * self.needed)
 
 
