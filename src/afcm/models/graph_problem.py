@@ -71,7 +71,7 @@ def keep_fit(
     dtype = str(prepared.samples.dtype).removeprefix("torch.")
     fitted = FittedGraph(prepared.similarity, extension, prepared.base, prepared.nodes.inverse, dtype)
     if prepared.points is not None and not (paper and share is None):  # given similarities tell no density
-        own = fitted.extension.memberships
+        own = None if isinstance(prepared, PreparedAnchors) else fitted.extension.memberships
         fitted = replace(fitted, densities=learn_densities(prepared, fitted, own, share))
     if paper:
         return fitted
