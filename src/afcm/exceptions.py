@@ -29,5 +29,13 @@ class CheckpointWarning(AFCMWarning):
     """A checkpoint could not be written, or another version wrote it; the fit goes on."""
 
 
+class ScaleWarning(AFCMWarning):
+    """One column holds nearly all of the squared distances, so that the others have no say."""
+
+
+class UnknownCategoryWarning(AFCMWarning):
+    """New samples hold a category that the fit has not seen; it counts as a missing value."""
+
+
 class WorkersLostError(RuntimeError):
     """A Dask cluster has no workers left, or lost too many, so that a fit cannot go on."""

@@ -42,6 +42,7 @@ ROOMS = [
     "catalogue",
     "metrics",
     "datasets",
+    "tables",
     "plots",
     "selection",
     "modelfiles",
