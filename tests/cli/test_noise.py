@@ -11,9 +11,9 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("typer")
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
-from sklearn.preprocessing import minmax_scale
 
 from afcm import AFCM, load_model
+from afcm.tables import TableScaler
 from afcm.tabular import read_table
 from afcm.tabular.columns import to_matrix
 
@@ -37,7 +37,7 @@ def stray(folder):
 
 def test_fit_writes_the_scores_of_the_estimator_and_names_the_share(afcm, stray):
     done = afcm(*FIT, "--out", "a.csv")
-    model = AFCM(2, random_state=0).fit(minmax_scale(stray_samples()))
+    model = AFCM(2, random_state=0).fit(TableScaler().fit_transform(stray_samples()))
     scores = to_matrix(read_table("a.csv"), ["outlier_score"])[:, 0]
     np.testing.assert_allclose(scores, model.outlier_scores_, atol=1e-12)
     assert scores[300:].mean() > 0.7
@@ -126,7 +126,7 @@ def test_info_shows_the_share(afcm, stray):
 
 
 def test_select_says_what_it_did_not_count(afcm, stray):
-    done = afcm("select", "stray.csv", "--max", 4)
+    done = afcm("select", "stray.csv", "--max", 4, "--scale", "minmax")
     assert "n_clusters = 2" in done.out
     assert "of the samples look like background and were not counted" in done.out
     found = json.loads(afcm("select", "stray.csv", "--max", 4, "--json").out)

@@ -26,7 +26,7 @@ def test_select_recommends(afcm, folder):
     found = json.loads(done.out)
     assert found["n_clusters"] == 2
     assert [row["n_clusters"] for row in found["table"]] == [1, 2, 3, 4, 5]
-    words = afcm("select", "iris.csv", "--max", 4, "--report", "r.html")
+    words = afcm("select", "iris.csv", "--max", 4, "--label", "species", "--report", "r.html")
     assert found["reason"] in words.out
     assert found["reason"] in (folder / "r.html").read_text()
 
@@ -40,7 +40,7 @@ def test_select_is_the_library(afcm):
     from sklearn.datasets import load_iris
     from sklearn.preprocessing import minmax_scale
 
-    found = json.loads(afcm("select", "iris.csv", "--max", 4, "--json").out)
+    found = json.loads(afcm("select", "iris.csv", "--max", 4, "--scale", "minmax", "--json").out)
     expected = select_n_clusters(minmax_scale(load_iris().data), range(1, 5), random_state=0)
     assert found["votes"] == expected.votes
 

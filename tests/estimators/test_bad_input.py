@@ -33,7 +33,7 @@ def with_value(value):
     [
         (with_value(np.nan), "NaN"),
         (with_value(np.inf), "infinity"),
-        (np.array([["a", "b"], ["c", "d"]]), "could not convert string"),
+        (np.array([["a", "b"], ["c", "d"]]), "column 0 holds text, 'a' in row 0"),
         (X[:, 0], "Expected 2D array"),
         (np.empty((0, 3)), "0 sample"),
         (np.empty((4, 0)), "0 feature"),

@@ -34,8 +34,9 @@ def compare(
     drop: options.Drop = None,
     id: options.Id = None,
     label: options.Label = None,
-    scale: options.Scaling = options.Scale.minmax,
-    missing: options.MissingValues = options.Missing.error,
+    scale: options.Scaling = options.Scale.table,
+    weight: options.Weights = None,
+    missing: options.MissingValues = None,
     seed: options.Seed = 0,
     json: options.Json = False,
     format: options.Format = None,
@@ -52,8 +53,10 @@ def compare(
         outcome.check_table_file(out)
         names = [methods.find_class(name).__name__ for name in options.split_names(method)] or list(methods.METHODS)
         source = Source(data, format, delimiter, encoding, header)
-        samples = load_samples(source, missing, console, columns=columns, drop=drop, id=id, label=label)
-        fit_steps(samples, scale, missing)
+        holes, weights = options.choose_missing(missing, scale), options.parse_weights(weight, scale)
+        mixed = scale is options.Scale.table
+        samples = load_samples(source, holes, console, mixed=mixed, columns=columns, drop=drop, id=id, label=label)
+        fit_steps(samples, scale, holes, console, weights)
         count = choose_count(clusters, samples, console)
         rows = fit_methods(names, count, samples, seed, stages)
         if out is not None:

@@ -15,7 +15,6 @@ from afcm.cli.console import collect_warnings, format_command_line, make_console
 from afcm.cli.progress import show_progress
 from afcm.cli.samples import Samples, Source, fit_steps, load_samples
 from afcm.tabular import iterate_results, name_result_columns, write_table
-from afcm.tabular.columns import to_matrix
 
 
 def fit(
@@ -46,8 +45,9 @@ def fit(
     drop: options.Drop = None,
     id: options.Id = None,
     label: options.Label = None,
-    scale: options.Scaling = options.Scale.minmax,
-    missing: options.MissingValues = options.Missing.error,
+    scale: options.Scaling = options.Scale.table,
+    weight: options.Weights = None,
+    missing: options.MissingValues = None,
     seed: options.Seed = 0,
     json: options.Json = False,
     format: options.Format = None,
@@ -70,14 +70,20 @@ def fit(
         changes = methods.add_views(changes, method, views)
         estimator = methods.make_estimator(method, options.parse_count(clusters), seed, changes)
         source = Source(data, format, delimiter, encoding, header)
-        samples = load_samples(source, missing, console, columns=columns, drop=drop, id=id, label=label)
-        steps = fit_steps(samples, scale, missing)
+        holes, weights = options.choose_missing(missing, scale), options.parse_weights(weight, scale)
+        mixed = scale is options.Scale.table
+        samples = load_samples(source, holes, console, mixed=mixed, columns=columns, drop=drop, id=id, label=label)
+        steps = fit_steps(samples, scale, holes, console, weights)
         fit_seconds = methods.fit_estimator(estimator, samples.X, stages, checkpoint)
         stages.begin("writing")
         settings = {"command": format_command_line(), "file": data, "scale": scale.value}
-        settings |= {"missing": missing.value, "seed": str(seed)}
+        settings |= {"missing": holes.value, "seed": str(seed)}
         found, summary = write_outputs(FittedModel(estimator, steps, samples, settings), out, model, report)
-        found |= {"notes": notes, "fit_seconds": fit_seconds, "seconds": round(time.perf_counter() - began, 3)}
+        found |= {
+            "notes": [*samples.remarks, *notes],
+            "fit_seconds": fit_seconds,
+            "seconds": round(time.perf_counter() - began, 3),
+        }
     if json:
         outcome.print_json(found)
     elif str(out) != "-":
@@ -113,11 +119,10 @@ class FittedModel:
         from afcm.report import Findings, write_report
 
         samples = self.samples
-        features = to_matrix(samples.table, samples.columns)
         findings = Findings.of(
             self.estimator,
             samples.X,
-            features=features if samples.rows is None else features[samples.rows],
+            features=samples.features,
             feature_names=samples.columns,
             ids=samples.get_column(samples.id),
             id_name=samples.id or "row",

@@ -10,12 +10,14 @@ import typer
 
 
 class Scale(StrEnum):
+    table = "table"
     minmax = "minmax"
     standard = "standard"
     none = "none"
 
 
 class Missing(StrEnum):
+    fill = "fill"
     error = "error"
     drop = "drop"
     impute = "impute"
@@ -25,15 +27,28 @@ Data = Annotated[
     str, typer.Argument(help="CSV, TSV, Parquet, NPY or NPZ file (CSV also .gz), or - for standard input.")
 ]
 Columns = Annotated[
-    list[str] | None, typer.Option(help="Columns to cluster by, with commas or repeated. Default: all of numbers.")
+    list[str] | None, typer.Option(help="Columns to cluster by, with commas or repeated. Default: all but ids.")
 ]
 Drop = Annotated[list[str] | None, typer.Option(help="Columns to leave out, likewise.")]
 Id = Annotated[str | None, typer.Option("--id", help="Column that names the samples; kept out of the fit.")]
 Label = Annotated[str | None, typer.Option(help="Column of known classes; kept out of the fit, used for scores.")]
-Scaling = Annotated[Scale, typer.Option(help="Bring columns to [0, 1], to mean 0 and deviation 1, or not at all.")]
+Scaling = Annotated[
+    Scale,
+    typer.Option(
+        help="table: numbers, dates, yes/no and categories have an equal say. Of columns of numbers alone: minmax "
+        "brings them to [0, 1], standard to mean 0 and deviation 1, none leaves them as they are."
+    ),
+]
 MissingValues = Annotated[
-    Missing,
-    typer.Option(help="Rows with missing values: refuse, leave without a label, or fill in the column's median."),
+    Missing | None,
+    typer.Option(
+        help="Rows with missing values: fill in what the other columns say (--scale table), refuse, leave without a "
+        "label, or impute the column's median. Default: fill, where the scale is not table error."
+    ),
+]
+Weights = Annotated[
+    list[str] | None,
+    typer.Option("--weight", help="How much a column counts, as income=2; repeat for more (--scale table alone)."),
 ]
 Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of everything random.")]
 Clusters = Annotated[str, typer.Option(help="Number of clusters, or auto to count them.")]
@@ -66,6 +81,31 @@ def split_names(values: list[str] | None) -> list[str]:
     if not all(parts):
         raise ValueError("an option names nothing (an empty variable?); leave it out to have everything")
     return parts
+
+
+def choose_missing(missing: Missing | None, scale: Scale) -> Missing:
+    """Return how missing values are treated: filled by the scaler of tables, or refused unless the option says else."""
+    if scale is Scale.table:
+        return Missing.fill if missing in (None, Missing.impute) else missing
+    if missing is Missing.fill:
+        raise ValueError(f"--missing fill needs --scale table, not {scale.value}; use --missing impute for medians")
+    return missing or Missing.error
+
+
+def parse_weights(pairs: list[str] | None, scale: Scale) -> dict[str, float]:
+    """Return ``["income=2"]`` as weights by column."""
+    if pairs and scale is not Scale.table:
+        raise ValueError(f"--weight needs --scale table, not {scale.value}")
+    found = {}
+    for pair in pairs or []:
+        name, _, value = pair.rpartition("=")
+        try:
+            found[name] = float(value)
+        except ValueError:
+            name = ""
+        if not name:
+            raise ValueError(f"--weight {pair} must look like column=number, for example --weight income=2")
+    return found
 
 
 def parse_noise(noise: str) -> float | str | None:

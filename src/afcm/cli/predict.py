@@ -15,7 +15,7 @@ from afcm.cli.console import collect_warnings, make_console, report_errors
 from afcm.cli.progress import show_progress
 from afcm.cli.samples import Samples, Source
 from afcm.tabular import TableError, choose_columns, iterate_results, name_result_columns, write_table
-from afcm.tabular.columns import join_names, to_matrix
+from afcm.tabular.columns import join_names
 
 
 def predict(
@@ -45,7 +45,8 @@ def predict(
         outcome.check_table_file(out, json=json)
         fitted, about = load_model(model), dict(read_info(model).info)
         samples = load_for_model(fitted, about, Source(data, format, delimiter, encoding, header), label)
-        samples = samples.handle_missing(missing or options.Missing(about.get("missing", "error")), console)
+        usual = options.Missing(about.get("missing", "fill" if samples.mixed else "error"))
+        samples = samples.handle_missing(missing or usual, console)
         stages.begin("labelling")
         found = label_samples(fitted, samples, out)
     if json:
@@ -65,13 +66,21 @@ def load_for_model(fitted: Any, about: dict[str, Any], source: Source, label: st
     if absent:
         known = join_names(table.column_names)
         raise TableError(f"{source.path} lacks the model's column {absent[0]!r}; it has {known}")
-    names = choose_columns(table, names, label=label, constant=True).names
+    mixed = takes_tables(fitted)
+    names = choose_columns(table, names, label=label, constant=True, mixed=mixed).names
     if len(names) != fitted.n_features_in_:  # a model from Python, fitted on a plain array
         raise TableError(
             f"{source.path} has {len(names)} columns of numbers, the model {fitted.n_features_in_} features; leave the "
             "other columns out of the file"
         )
-    return Samples(table, names, to_matrix(table, names), label=label)
+    return Samples.read(table, names, mixed=mixed, label=label)
+
+
+def takes_tables(fitted: Any) -> bool:
+    """Whether a model begins with a scaler that takes columns of any kind."""
+    from afcm.tables import TableScaler
+
+    return isinstance(getattr(fitted, "steps", [(None, None)])[0][1], TableScaler)
 
 
 def label_samples(fitted: Any, samples: Samples, out: Path) -> dict[str, Any]:
@@ -83,7 +92,7 @@ def label_samples(fitted: Any, samples: Samples, out: Path) -> dict[str, Any]:
     estimator = last_step(fitted)
     with warnings.catch_warnings():  # the columns were chosen by their names
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
-        X = transform_before_last_step(fitted, samples.X)
+        X = transform_before_last_step(fitted, samples.features if samples.mixed else samples.X)
     labels = estimator.predict(X)
     soft = hasattr(estimator, "predict_proba")
     memberships = estimator.predict_proba(X) if soft else np.eye(estimator.n_clusters)[labels]

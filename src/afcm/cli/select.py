@@ -22,8 +22,9 @@ def select(
     drop: options.Drop = None,
     id: options.Id = None,
     label: options.Label = None,
-    scale: options.Scaling = options.Scale.minmax,
-    missing: options.MissingValues = options.Missing.error,
+    scale: options.Scaling = options.Scale.table,
+    weight: options.Weights = None,
+    missing: options.MissingValues = None,
     seed: options.Seed = 0,
     json: options.Json = False,
     format: options.Format = None,
@@ -46,8 +47,10 @@ def select(
 
         outcome.check_file("--report", report)
         source = Source(data, format, delimiter, encoding, header)
-        samples = load_samples(source, missing, console, columns=columns, drop=drop, id=id, label=label)
-        steps = fit_steps(samples, scale, missing)
+        holes, weights = options.choose_missing(missing, scale), options.parse_weights(weight, scale)
+        mixed = scale is options.Scale.table
+        samples = load_samples(source, holes, console, mixed=mixed, columns=columns, drop=drop, id=id, label=label)
+        steps = fit_steps(samples, scale, holes, console, weights)
         stages.begin("looking at numbers of clusters")
         counts = range(1, max(min(most, samples.X.shape[0] - 2), 1) + 1)
         selection = select_n_clusters(samples.X, counts, random_state=seed)
@@ -59,7 +62,7 @@ def select(
     if json:
         table = [{name: outcome.to_json_value(value) for name, value in row.items()} for row in selection.table]
         found = {"n_clusters": selection.n_clusters, "reason": selection.reason}
-        found["background_share"] = selection.background_share
-        outcome.print_json(found | {"votes": selection.votes, "table": table})
+        found |= {"background_share": selection.background_share, "votes": selection.votes, "table": table}
+        outcome.print_json(found | {"notes": samples.remarks})
     else:
         typer.echo(str(selection) if report is None else f"{selection}\nwritten: {report}")

@@ -17,6 +17,7 @@ from afcm._util.optional import require
 from afcm.checkpoints import check_checkpoint_early, open_journal
 from afcm.estimators import validation
 from afcm.estimators.base import SoftClusterer
+from afcm.estimators.column_faults import warn_of_scale
 from afcm.estimators.inputs import forget, validate_samples, validate_weights
 from afcm.estimators.noise import OutlierScores, set_aside
 from afcm.estimators.parameters import ITERATIVE, Rules, choice, choice_or_array, integer, real, share_or_none
@@ -429,6 +430,8 @@ class AFCM(ViewStability, OutlierScores, SoftClusterer):
         X = validate_samples(self, X, device=self.device, accept_sparse=sparse, spread=not given)
         if given:
             return validation.check_affinity(X)
+        if self.memberships != "paper":  # the paper's X is scaled by whoever repeats it
+            warn_of_scale("AFCM", X, getattr(self, "feature_names_in_", None))
         n = X.shape[0]
         if self.graph == "neighbors" and self.n_neighbors != "auto" and self.n_neighbors >= n > 1:
             raise ValueError(

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from array_api_compat import array_namespace
-from sklearn.utils.validation import assert_all_finite, validate_data
+from sklearn.utils.validation import validate_data
 
 from afcm import arrays
 from afcm._util.optional import require
 from afcm.estimators import validation
+from afcm.estimators.column_faults import explain_text, refuse_missing
 from afcm.fitting import starts
 
 DTYPES = (np.float64, np.float32)
@@ -51,7 +52,8 @@ def validate_samples(
 def validate_table(estimator: Any, X: Any, *, spread: bool = False, dtype: Any = DTYPES, **options: Any) -> Any:
     """scikit-learn's `validate_data`, without the conversions and overflows that it lets pass."""
     _refuse_non_tables(X)
-    X = validate_data(estimator, X, dtype=dtype, ensure_all_finite=False, **options)
+    with explain_text(X):
+        X = validate_data(estimator, X, dtype=dtype, ensure_all_finite=False, **options)
     _check_values(estimator, X, spread)
     return X
 
@@ -65,9 +67,7 @@ def _check_values(estimator: Any, X: Any, spread: bool) -> None:
         lowest, highest = arrays.to_host(xp.min(X, axis=0)), arrays.to_host(xp.max(X, axis=0))
         size = max(float(np.max(highest)), -float(np.min(lowest)))
     if not math.isfinite(size):
-        if arrays.is_tensor(X):
-            raise ValueError("Input X contains NaN or infinity; remove or replace such values")
-        assert_all_finite(X, estimator_name=type(estimator).__name__, input_name="X")
+        refuse_missing(X, getattr(estimator, "feature_names_in_", None))
     _check_size(X, size)
     if spread:
         validation.check_span(X, abs(X).max(axis=0).todense() if sp.issparse(X) else highest - lowest)

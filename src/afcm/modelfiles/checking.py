@@ -14,6 +14,7 @@ from afcm.estimators.mixture import GeneralizedGaussianMixture
 from afcm.modelfiles.registry import ESTIMATORS, NAMES, find_mismatch
 from afcm.modelfiles.specs import Sizes, describe_shape, match_shape
 from afcm.storage.errors import FormatError
+from afcm.tables import TableScaler
 
 # The shape of the scatters by their kind.
 SCATTERS = {"full": "cdd", "tied": "dd", "diag": "cd", "spherical": "c", "identity": "c"}
@@ -98,9 +99,15 @@ def try_samples(model: Any) -> None:
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
+            samples = make_rows(steps[0]) if isinstance(steps[0], TableScaler) else zeros((2, int(width)))
             scores = ("outlier_scores",) * hasattr(model, "outlier_scores_")
             for method in ("predict_proba" if hasattr(model, "predict_proba") else "predict", "transform", *scores):
                 if hasattr(model, method):
-                    getattr(model, method)(zeros((2, int(width))))
+                    getattr(model, method)(samples)
     except Exception as error:  # any at all means the same
         raise FormatError(f"holds a model that does not work here ({to_one_line(error, 200)})", WAY_OUT) from error
+
+
+def make_rows(scaler: TableScaler) -> Any:
+    """Two rows with the kinds of columns that a scaler knows."""
+    return scaler.inverse_transform(np.zeros((2, len(scaler.get_feature_names_out()))))

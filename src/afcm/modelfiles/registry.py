@@ -39,6 +39,8 @@ from afcm.models.fitted_graph import FittedGraph
 from afcm.models.local_mixture import LocalMixture
 from afcm.storage.errors import FormatError
 from afcm.storage.kinds import Kind, Table, check_known
+from afcm.tables import TableScaler
+from afcm.tables.coding import ColumnCode
 
 INT64 = np.iinfo(np.int64)
 # Parameters that are code, or say where files are: None in every file.
@@ -98,6 +100,18 @@ def part(*classes: type) -> Spec:
             return " or ".join(cls.__name__ for cls in classes)
         wrong = find_mismatch(value, PARTS[NAMES[type(value)]].state, sizes)
         return f"{type(value).__name__} with {wrong}" if wrong else ""
+
+    return check
+
+
+def parts(cls: type, axis: str) -> Spec:
+    """A list of data classes of the registry; each has sizes of its own."""
+    each = part(cls)
+
+    def check(value: Any, sizes: Sizes) -> str:
+        if not isinstance(value, list) or not specs.match_shape((len(value),), (axis,), sizes):
+            return f"a list of {specs.describe_shape((axis,), sizes)} {cls.__name__}"
+        return next((wrong for wrong in (each(item, {}) for item in value) if wrong), "")
 
     return check
 
@@ -203,6 +217,9 @@ ESTIMATORS: dict[str, Estimator] = {
     "FKPS": Estimator(FKPS, SHRUNK),
     "RSFKM": Estimator(RSFKM, {**CENTERS, **PRECISION}),
     "SpectralBaseline": Estimator(SpectralBaseline, SPECTRAL),
+    "TableScaler": Estimator(
+        TableScaler, {**FEATURES, "codes_": parts(ColumnCode, "d"), "covariance_": optional(floats("p", "p"))}
+    ),
     "sklearn.Pipeline": Estimator(Pipeline, {}),
     "sklearn.KMeans": Estimator(
         KMeans, K_MEANS, {"_n_threads": count_cores}, left_out=frozenset({"_tol", "_n_init", "_algorithm"})
@@ -295,6 +312,19 @@ PARTS: dict[str, Kind] = {
             "sds": floats("c", least=0),
             "background_mean": number,
             "background_sd": number,
+        },
+    ),
+    "ColumnCode": Kind(
+        ColumnCode,
+        {
+            "name": specs.text,
+            "kind": specs.word("number", "yes/no", "date", "text"),
+            "levels": specs.strings,
+            "means": floats(finite=False),
+            "unit": number,
+            "limit": number,
+            "weight": real,
+            "remark": specs.text,
         },
     ),
     "Extension": Kind(Extension, {**EMBEDDED, **NODES, "inverse_spectrum": floats("q", "q")}),

@@ -122,6 +122,11 @@ def is_history(value: Any) -> bool:
     return all(isinstance(column, np.ndarray) and column.dtype.kind == "f" for column in columns)
 
 
+def is_strings(value: Any) -> bool:
+    right = isinstance(value, np.ndarray) and value.dtype == object and value.ndim == 1
+    return right and all(isinstance(item, str) for item in value)
+
+
 def is_output_config(value: Any) -> bool:
     right = isinstance(value, dict) and set(value) <= {"transform"}
     return right and value.get("transform", "default") in ("default", "pandas", "polars")
@@ -131,6 +136,8 @@ number = plain(is_number, "a number")  # NaN and infinity, too
 real = plain(lambda value: is_number(value) and math.isfinite(value), "a finite number")
 positive = plain(lambda value: is_number(value) and 0 < value < math.inf, "a finite number above 0")
 boolean = plain(lambda value: isinstance(value, (bool, np.bool_)), "true or false")
+text = plain(lambda value: isinstance(value, str), "text")
+strings = plain(is_strings, "an array of text")
 nothing = plain(lambda value: value is None, "none")
 dtype = plain(lambda value: isinstance(value, np.dtype) and value.kind in "biuf", "a dtype of numbers")
 counts = plain(

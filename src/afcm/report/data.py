@@ -13,9 +13,11 @@ from afcm._typing import Floats
 from afcm.metrics.ambiguity import AMBIGUOUS
 from afcm.models.background import CLEAR
 from afcm.plots.colors import cluster_colors, marker, mix_colors, opacity
+from afcm.report import words
 from afcm.report.features import Ints
 from afcm.report.findings import Findings
 from afcm.report.views import View, find_middles
+from afcm.tables.columns import Column
 
 DIGITS = 5  # significant ones, of the numbers in the page
 MAX_TABLE_FEATURES = 20
@@ -109,6 +111,8 @@ def describe_view(view: View, rows: Ints, labels: Ints, n_clusters: int) -> dict
 
 def describe_features(findings: Findings, rows: Ints) -> dict[str, Any]:
     """List the columns of the table in their own order; ``telling``: those first that tell most."""
+    if findings.features.columns:
+        return describe_columns(findings, rows)
     telling = findings.profile.telling[:MAX_TABLE_FEATURES]
     columns = np.sort(telling)
     values = [round_numbers(findings.features.values[rows, j]) for j in columns]
@@ -118,6 +122,33 @@ def describe_features(findings: Findings, rows: Ints) -> dict[str, Any]:
         "decimals": [count_decimals(column) for column in values],
         "telling": np.searchsorted(columns, telling).tolist(),
     }
+
+
+def describe_columns(findings: Findings, rows: Ints) -> dict[str, Any]:
+    """List columns of any kind as `describe_features` does; text, dates and yes/no are words, without decimals."""
+    features = findings.features
+    telling = list(dict.fromkeys(features.sources[findings.profile.telling].tolist()))[:MAX_TABLE_FEATURES]
+    shown = sorted(telling)
+    values = [list_values(features.columns[j], rows) for j in shown]
+    return {
+        "names": [shorten(features.columns[j].name) for j in shown],
+        "values": values,
+        "decimals": [
+            count_decimals(column) if features.columns[j].kind == "number" else None
+            for j, column in zip(shown, values, strict=True)
+        ],
+        "telling": [shown.index(j) for j in telling],
+    }
+
+
+def list_values(column: Column, rows: Ints) -> list[Any]:
+    """Return the values of a column as the page shows them; None where one is missing."""
+    values = column.values[rows]
+    if column.kind == "number":
+        return round_numbers(values)
+    if column.kind == "text":
+        return [None if value is None else shorten(value) for value in values]
+    return [None if math.isnan(value) else words.format_value(value, column.kind) for value in values.tolist()]
 
 
 def count_decimals(column: list[float | int | None]) -> int | None:

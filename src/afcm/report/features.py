@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,20 +11,35 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from afcm._typing import Floats
+from afcm.tables.coding import code_column
+from afcm.tables.columns import Column, read_columns
 
 Ints = NDArray[np.intp]
 
 # Of a sparse matrix only the columns that vary most are made dense.
 MAX_DENSE_COLUMNS = 200
+# Categories of a column that are shown.
+MAX_CATEGORIES = 20
 
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """Numbers, n×d, with names; NaN is a missing value. ``n_given``: columns before the choice of some."""
+    """Numbers, n×d, with names; NaN is a missing value. ``n_given``: columns before the choice of some.
+
+    Of a table with other columns than numbers ``kinds`` are those of the features (a category is a feature
+    ``plan = paid`` of 0 and 1, of kind ``"share"``), ``columns`` the columns themselves, and ``sources`` tells which of
+    them each feature comes from.
+    """
 
     names: tuple[str, ...]
     values: Floats
     n_given: int
+    kinds: tuple[str, ...] = ()
+    columns: tuple[Column, ...] = ()
+    sources: Ints = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+
+    def kind(self, j: int) -> str:
+        return self.kinds[j] if self.kinds else "number"
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +53,13 @@ class Profile:
 
 
 def read_features(table: Any, names: Sequence[str] | None) -> Features:
+    """Read an array, a sparse matrix, or a table with columns of any kind."""
+    if (isinstance(table, dict) and not sp.issparse(table)) or hasattr(table, "column_names") or has_words(table):
+        read = read_columns(table)
+        if any(column.kind != "number" for column in read):
+            return read_mixed(read)
+        names = [column.name for column in read] if names is None else names
+        table = np.column_stack([column.values for column in read])
     values, columns = to_dense(table)
     n_given = table.shape[1] if hasattr(table, "shape") else values.shape[1]
     given = getattr(table, "columns", None) if names is None else names
@@ -45,6 +67,40 @@ def read_features(table: Any, names: Sequence[str] | None) -> Features:
     if len(names) != n_given:
         raise ValueError(f"feature_names has {len(names)} names for {n_given} features; give one for each")
     return Features(tuple(names[j] for j in columns), values, n_given)
+
+
+def has_words(table: Any) -> bool:
+    """Tell data frames with columns that are no numbers."""
+    if not hasattr(table, "columns"):
+        return False
+    try:
+        np.asarray(table, dtype=np.float64)
+    except (TypeError, ValueError):
+        return True
+    return False
+
+
+def read_mixed(columns: list[Column]) -> Features:
+    """Make features of columns: numbers and dates as they are, a share for yes and for each category.
+
+    Text that is nearly all different is left out, of two categories the rarer one is shown.
+    """
+    names, kinds, sources, blocks = [], [], [], []
+    kept: list[Column] = []
+    for column in columns:
+        code = code_column(column, MAX_CATEGORIES)
+        if column.kind == "text" and not code.weight:
+            continue
+        block = code.indicate(column.values)
+        share = column.kind in ("text", "yes/no")
+        levels = code.levels[-block.shape[1] :] if column.kind == "text" else ["yes"]
+        names += [f"{column.name} = {level}" for level in levels] if share else [column.name]
+        kinds += ["share" if share else column.kind] * block.shape[1]
+        sources += [len(kept)] * block.shape[1]
+        blocks.append(block)
+        kept.append(column)
+    values = np.hstack(blocks) if blocks else np.empty((len(columns[0].values), 0))
+    return Features(tuple(names), values, len(names), tuple(kinds), tuple(kept), np.array(sources, dtype=np.intp))
 
 
 def to_dense(table: Any) -> tuple[Floats, Ints]:

@@ -182,9 +182,10 @@ def _make_views(fit: Fit, estimator: Any, seen: Any, table: Features, random_sta
     views = []
     if getattr(estimator, "affinity", None) != "precomputed":
         values, columns = to_dense(seen)
-        if len(columns) <= 2 and len(columns) == len(table.names):  # drawn as they are: in their own units
+        same = len(columns) == len(table.names) and not table.kinds
+        if len(columns) <= 2 and same:  # drawn as they are: in their own units
             values = fill_missing(table)
-        names = table.names if len(columns) == len(table.names) else tuple(f"x{j}" for j in columns)
+        names = table.names if same else tuple(f"x{j}" for j in columns)
         views.append(view_features(values, names, random_state))
     elif table.names:
         views.append(view_features(fill_missing(table), table.names, random_state))

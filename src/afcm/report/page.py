@@ -113,20 +113,20 @@ def list_figures(findings: Findings) -> list[tuple[str, str]]:
 
 def list_profiles(findings: Findings) -> list[dict[str, Any]]:
     """Make a row for each telling feature: its name and, for each cluster, mean, deviation and bar."""
-    profile, names = findings.profile, findings.features.names
-    clusters = range(findings.n_clusters)
-    return [
-        {"name": names[j], "cells": [_make_cell(profile.means[i, j], profile.deviations[i, j]) for i in clusters]}
-        for j in profile.telling[:MAX_PROFILE_FEATURES]
-    ]
+    profile, features = findings.profile, findings.features
+    rows = []
+    for j in profile.telling[:MAX_PROFILE_FEATURES]:
+        both = zip(profile.means[:, j], profile.deviations[:, j], strict=True)
+        rows.append({"name": features.names[j], "cells": [_make_cell(*pair, features.kind(j)) for pair in both]})
+    return rows
 
 
-def _make_cell(mean: float, deviation: float) -> dict[str, Any]:
+def _make_cell(mean: float, deviation: float, kind: str) -> dict[str, Any]:
     known = bool(np.isfinite(deviation))
     length = min(abs(deviation), 3.0) / 3 * 50 if known else 0.0
     signed = f"{deviation:+.1f}".replace("-", "−").replace("+0.0", "0.0").replace("−0.0", "0.0")
     return {
-        "mean": words.format_number(mean, 4),
+        "mean": words.format_value(mean, kind, 4),
         "deviation": signed if known else "–",
         "start": round(50 - length if deviation < 0 else 50, 1),
         "length": round(length, 1),

@@ -6,8 +6,11 @@ import math
 from collections.abc import Sequence
 from statistics import median
 
+import numpy as np
+
 from afcm._util.messages import count_noun, format_about, format_share
 from afcm.models.fitted_graph import METHOD_WORDS
+from afcm.tables.coding import restore
 
 # Up to so many clusters the sizes are listed one by one.
 LISTED_SIZES = 8
@@ -34,6 +37,19 @@ def format_number(value: float | None, digits: int = 3) -> str:
     decimals = max(digits - 1 - int(exponent), 0)
     text = f"{value:,.{decimals}f}"
     return (text.rstrip("0").rstrip(".") if "." in text else text).replace("-", "−")
+
+
+def format_value(value: float | None, kind: str, digits: int = 3) -> str:
+    """Write a number by its kind: a share in percent, days since 1970 as a date, 0 and 1 as no and yes.
+
+    >>> format_value(0.482, "share"), format_value(19844.2, "date"), format_value(1, "yes/no")
+    ('48 %', '2024-05-01', 'yes')
+    """
+    if value is None or not math.isfinite(value) or kind == "number":
+        return format_number(value, digits)
+    if kind == "date":
+        return str(restore("date", np.array([value]))[0])[:10]
+    return format_share(value) if kind == "share" else ("no", "yes")[round(value)]
 
 
 def format_percent(count: int, total: int) -> str:

@@ -19,6 +19,7 @@ from sklearn.utils import check_array, check_random_state
 from afcm._typing import Floats
 from afcm._util.messages import format_about
 from afcm.estimators import validation
+from afcm.estimators.column_faults import explain_text, refuse_missing
 from afcm.estimators.inputs import DTYPES
 from afcm.estimators.mixture import GeneralizedGaussianMixture
 from afcm.estimators.plain import PlainAFCM
@@ -156,7 +157,10 @@ def select_n_clusters(
     >>> select_n_clusters(X, range(1, 7), random_state=0).n_clusters
     3
     """
-    X = check_array(X, dtype=DTYPES, ensure_min_samples=3)
+    given = X
+    with explain_text(X):
+        X = check_array(X, dtype=DTYPES, ensure_min_samples=3, ensure_all_finite=False)
+    refuse_missing(X, getattr(given, "columns", None))
     counts = check_counts(n_clusters, X.shape[0])
     nodes = merge_duplicates(X, validation.check_sample_weight(sample_weight, X.shape[0]))
     points = X if nodes.masses is None else X[nodes.rows]

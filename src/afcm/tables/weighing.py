@@ -32,8 +32,8 @@ def weigh_codes(
     group into as many parts, however small its distances are; ``related``: its coordinates are multiplied by
     `neighbor_agreement` with the other columns, unless its weight is given.
     """
-    narrow = sum(block.shape[1] for block in blocks) <= MOST_COORDINATES
-    sameness = measure_sameness(blocks) if narrow else np.eye(len(blocks))
+    comparable = sum(block.shape[1] for block in blocks) <= MOST_COORDINATES and blocks[0].shape[0] >= FEW_ROWS
+    sameness = measure_sameness(blocks) if comparable else np.eye(len(blocks))
     shares = 1 / sameness.sum(axis=1)
     judged = [j for j, code in enumerate(codes) if related and code.is_discrete and code.name not in given]
     agreements = measure_agreements(blocks, judged, sameness)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +17,8 @@ LARGEST = 1e150
 MOSTLY_NUMBERS = 0.5
 NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
 NUMERIC = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_decimal)
+TEXT = (pa.types.is_string, pa.types.is_large_string, pa.types.is_dictionary)
+DATES = (pa.types.is_date, pa.types.is_timestamp)
 # Usual names of a column of row numbers.
 ID_NAMES = ("id", "index", "idx", "key", "uuid", "row", "rowid", "row_id", "nr", "no", "number", "unnamed: 0", "")
 BLOCK_ROWS = 1 << 16
@@ -51,8 +53,9 @@ def choose_columns(
     label: str | None = None,
     drop: Sequence[str] = (),
     constant: bool = False,
+    mixed: bool = False,
 ) -> ColumnChoice:
-    """Choose the columns that are named, or all columns of numbers.
+    """Choose the columns that are named, or all columns of numbers (``mixed``: of text and dates, too).
 
     ``id``, ``label`` and ``drop`` are never among them. A column that is named and cannot be used is an error; so is
     one that mixes numbers and text, or (unless ``constant``) has one value only.
@@ -66,7 +69,7 @@ def choose_columns(
         raise TableError(f"--columns names {both[0]!r}, which is also the {kept_out[both[0]]} column; name it once")
     choice = ColumnChoice([], kept_out)
     for name in columns or [name for name in table.column_names if name not in kept_out]:
-        fault = explain_non_numeric(table, name)
+        fault = explain_unusable(table, name, mixed)
         if fault is None and not columns and is_identifier(table, name):
             choice.left_out[name] = "an identifier, it seems"
         elif fault is None:
@@ -78,7 +81,8 @@ def choose_columns(
             choice.left_out[name] = fault
     if not choice.names:
         left_out = choice.explain_left_out()
-        raise TableError(f"no column of numbers is left to cluster by: {left_out}; name others with --columns")
+        kind = "column" if mixed else "column of numbers"
+        raise TableError(f"no {kind} is left to cluster by: {left_out}; name others with --columns")
     return choice
 
 
@@ -91,16 +95,21 @@ def check_columns_exist(table: pa.Table, option: str, names: Sequence[str]) -> N
         raise TableError(f"{option} names a column twice: {join_names(names)}")
 
 
-def explain_non_numeric(table: pa.Table, name: str) -> str | None:
-    """Say why a column holds no numbers, or None if it does. One that mixes numbers and text is an error."""
+def is_any(kind: pa.DataType, tests: Sequence[Callable[[pa.DataType], bool]]) -> bool:
+    return any(test(kind) for test in tests)
+
+
+def explain_unusable(table: pa.Table, name: str, mixed: bool) -> str | None:
+    """Say why a column cannot be used, or None if it can. One that mixes numbers and text is an error."""
     kind = table.schema.field(name).type
     if pa.types.is_null(kind):
         return "empty"
-    if any(of_kind(kind) for of_kind in NUMERIC):
+    if is_any(kind, NUMERIC) or (mixed and is_any(kind, DATES)):
         return None
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        check_not_mixed(table[name], name)
-        return "text"
+    if is_any(kind, TEXT):
+        text = table[name].cast(pa.string()) if pa.types.is_dictionary(kind) else table[name]
+        check_not_mixed(text, name)
+        return None if mixed else "text"
     return str(kind)
 
 
@@ -119,6 +128,8 @@ def check_not_mixed(column: Any, name: str) -> None:
 def check_values(table: pa.Table, name: str, constant: bool) -> None:
     """Refuse values that are not finite or too large, and (unless ``constant``) columns of one value or none."""
     column = table[name]
+    if not is_any(column.type, NUMERIC):
+        return
     if not pa.types.is_floating(column.type):
         column = column.cast(pa.float64(), safe=False)  # integers beyond 2^53 are rounded
     low, high = pc.min_max(column).as_py().values()
@@ -156,6 +167,14 @@ def to_matrix(table: pa.Table, names: Sequence[str]) -> NDArray[np.float64]:
             X[start : start + len(chunk), j] = chunk.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
             start += len(chunk)
     return X
+
+
+def count_missing(table: pa.Table, names: Sequence[str]) -> NDArray[np.intp]:
+    """Count the missing values of each row; NaN is one."""
+    counts = np.zeros(table.num_rows, dtype=np.intp)
+    for name in names:
+        counts += pc.is_null(table[name], nan_is_null=True).combine_chunks().to_numpy(zero_copy_only=False)
+    return counts
 
 
 def find_missing(X: NDArray[np.float64]) -> tuple[int, int] | None:

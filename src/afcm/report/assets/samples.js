@@ -31,6 +31,7 @@ const plain = (value) => (value === null ? "â€“" : String(value).replace("-", "â
 
 function feature(k, i) {
   const [value, decimals] = [data.features.values[k][i], data.features.decimals[k]];
+  if (typeof value === "string") return value;
   return plain(value === null || decimals === null ? value : value.toFixed(decimals));
 }
 
@@ -64,7 +65,8 @@ function columns() {
   if (data.outliers) list.push({ name: "outlier score", value: (i) => data.outliers[i], show: fixed, numeric: true, strong: outlying });
   if (data.classes) list.push({ name: "class", value: (i) => data.classes[i], text: (i) => data.classes[i] });
   data.features.names.forEach((name, k) => {
-    list.push({ name, value: (i) => data.features.values[k][i], text: (i) => feature(k, i), numeric: true });
+    const numeric = !data.features.values[k].some((value) => typeof value === "string");
+    list.push({ name, value: (i) => data.features.values[k][i], text: (i) => feature(k, i), numeric });
   });
   for (const column of list) column.text ??= (i) => column.show(column.value(i));
   return list;
