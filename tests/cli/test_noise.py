@@ -129,6 +129,6 @@ def test_select_says_what_it_did_not_count(afcm, stray):
     done = afcm("select", "stray.csv", "--max", 4, "--scale", "minmax")
     assert "n_clusters = 2" in done.out
     assert "of the samples look like background and were not counted" in done.out
-    found = json.loads(afcm("select", "stray.csv", "--max", 4, "--json").out)
+    found = json.loads(afcm("select", "stray.csv", "--max", 4, "--scale", "minmax", "--json").out)
     assert 0.05 < found["background_share"] < 0.2
     assert "are not counted" in " ".join(afcm("select", "--help").out.split())

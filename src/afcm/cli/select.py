@@ -32,7 +32,9 @@ def select(
     encoding: options.Encoding = "utf-8",
     header: options.Header = None,
 ) -> None:
-    """How many clusters a table has: a recommendation with its reason, beside six criteria.
+    """How many clusters a table has: a recommendation with its reason, weighed against six criteria.
+
+    Where the criteria disagree, it says so and names the other answer.
 
     Samples that look like background, which belongs to no cluster, are not counted; the criteria see them.
 
@@ -61,7 +63,8 @@ def select(
             FittedModel(estimator, steps, samples, settings).write_page(report, selection=selection)
     if json:
         table = [{name: outcome.to_json_value(value) for name, value in row.items()} for row in selection.table]
-        found = {"n_clusters": selection.n_clusters, "reason": selection.reason}
+        found = {"n_clusters": selection.n_clusters, "reason": selection.reason, "alternative": selection.alternative}
+        found["agreement"] = selection.agreement
         found |= {"background_share": selection.background_share, "votes": selection.votes, "table": table}
         outcome.print_json(found | {"notes": samples.remarks})
     else:

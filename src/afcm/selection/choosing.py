@@ -1,4 +1,4 @@
-"""Chooses the number of clusters: six criteria in one table, a recommendation by the pieces of the graph.
+"""Chooses the number of clusters: six criteria in one table, weighed against the pieces of the graph.
 
 One graph and one eigen-solve serve a whole range of numbers.
 """
@@ -32,6 +32,7 @@ from afcm.graph.prepared import count_clusters, search_for_counting
 from afcm.graph.similarity import agreement_weights
 from afcm.metrics import adjusted_rand, fuzzy_silhouette, xie_beni
 from afcm.models.background import find_clear_background
+from afcm.selection.weighing import weigh_criteria
 
 # Criteria that fit a model on X look at no more samples than this.
 MODEL_SAMPLES = 3000
@@ -75,6 +76,10 @@ class Selection:
         The pieces of the graph, on which the recommendation rests.
     background_share : float
         Share of the samples that look like background and had no part in the count.
+    alternative : int or None
+        The number that competes with the recommendation, if half of the criteria or more say so.
+    agreement : str
+        How many criteria agree, and with what the others compete, in words.
     """
 
     n_clusters: int
@@ -83,6 +88,8 @@ class Selection:
     votes: dict[str, int]
     parts: Parts
     background_share: float = 0.0
+    alternative: int | None = None
+    agreement: str = ""
 
     def __str__(self) -> str:
         names = ["n_clusters", *CRITERIA]
@@ -90,7 +97,8 @@ class Selection:
         for row in self.table:
             marks = ["*" if self.votes.get(name) == row["n_clusters"] else " " for name in names]
             lines.append("  ".join(f"{row[name]:>15.6g}{mark}" for name, mark in zip(names, marks, strict=True)))
-        lines += ["* the choice of the column", f"n_clusters = {self.n_clusters}: {self.reason}", self.remark]
+        lines += ["* the choice of the column", self.agreement, self.remark]
+        lines.append(f"n_clusters = {self.n_clusters}: {self.reason}")
         return "\n".join(line for line in lines if line)
 
     @property
@@ -128,8 +136,10 @@ def select_n_clusters(
 
     The recommendation counts the pieces of a neighbor graph that are separated by valleys deeper than chance makes
     them (`afcm.graph.counting`). It finds clusters of any shape, and says 1 if there are none. The six criteria of the
-    table are for comparison: most of them assume round clusters, and few can say 1. Clear background, samples that
-    belong to no cluster, is not counted (`afcm.models.background`); the six criteria see it.
+    table are weighed against it, though most of them assume round clusters, and few can say 1: where half of them
+    agree on another number, that one is named as the ``alternative``, and where four do and the valleys are shallow,
+    it is recommended (`afcm.selection.weighing`). Clear background, samples that belong to no cluster, is not counted
+    (`afcm.models.background`); the six criteria see it.
 
     Parameters
     ----------
@@ -170,9 +180,11 @@ def select_n_clusters(
     parts = count_clusters(points, weights, nodes.masses, stray, "auto")
     graph = normalize_graph(weights, nodes.masses)
     table = tabulate(X, graph, counts, check_random_state(random_state))
-    best, reason = recommend(parts, counts)
+    votes = collect_votes(table)
+    weighed = weigh_criteria(*recommend(parts, counts), parts, votes, counts[-1])
     share = 0.0 if stray is None else float(np.average(stray, weights=nodes.masses))
-    return Selection(best, reason, table, collect_votes(table), parts, share)
+    best, reason, alternative, agreement = weighed
+    return Selection(best, reason, table, votes, parts, share, alternative, agreement)
 
 
 def check_counts(n_clusters: Iterable[int], n_samples: int) -> list[int]:
