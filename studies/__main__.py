@@ -9,8 +9,9 @@ import warnings
 from pathlib import Path
 
 NAMES = ("quality", "toys", "count", "calibration", "coverage", "ablation", "coupled", "literal", "cost")
-NAMES += ("anchors", "noise")
-FOLDERS = {"noise": Path("docs")}  # where tables and figures go, if not to docs/label-free
+NAMES += ("anchors", "noise", "tables")
+# Where tables and figures go, if not to docs/label-free.
+FOLDERS = {"noise": Path("docs"), "tables": Path("docs/tables")}
 
 
 def make_parser() -> argparse.ArgumentParser:

@@ -15,6 +15,7 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, Stan
 
 from afcm import AFCM, FCM, EntropyFCM, GeneralizedGaussianMixture, PlainAFCM
 from afcm.baselines import CDKM, FCAG, FKPS, RSFKM, SpectralBaseline
+from afcm.tables import TableScaler
 
 NAMES = ["length", "width", "höhe"]
 
@@ -34,6 +35,7 @@ def similarities(X):
 X, NEW = samples(), samples(seed=1)
 WEIGHTS = np.arange(len(X)) % 3.0
 TABLE = pd.DataFrame(X, columns=NAMES)
+MIXED = TABLE.assign(plan=np.where(X[:, 0] > 3, "paid", "free"), name=[f"row {i}" for i in range(len(X))], unit="cm")
 HOLES = TABLE.mask(np.random.RandomState(0).rand(*X.shape) < 0.1)
 
 # Name → how it is made, and the new samples it can place (None: it cannot).
@@ -94,6 +96,8 @@ RECIPES = {
     "SpectralBaseline plain": (lambda: SpectralBaseline(3, assign="plain").fit(X), None),
     "KMeans": (lambda: KMeans(3, n_init=1).fit(X), NEW),
     "Pipeline": (lambda: make_pipeline(SimpleImputer(), StandardScaler(), AFCM(3)).fit(HOLES), HOLES),
+    "Pipeline table": (lambda: make_pipeline(TableScaler(weights={"width": 2}), PlainAFCM(3)).fit(MIXED), MIXED[::-1]),
+    "TableScaler": (lambda: TableScaler().fit(MIXED), None),
     "Pipeline minmax": (lambda: make_pipeline(MinMaxScaler(), "passthrough", PlainAFCM(3)).fit(X), NEW),
     "Pipeline robust": (lambda: make_pipeline(RobustScaler(), FCM(3)).fit(X), NEW),
     "Pipeline sparse": (lambda: make_pipeline(MaxAbsScaler(), AFCM(3)).fit(sp.csr_array(X)), sp.csr_array(NEW)),

@@ -6,7 +6,7 @@ import csv
 
 import numpy as np
 import pytest
-from studies import ablation, calibration, common, count, coupled, coverage, draws
+from studies import ablation, calibration, common, count, coupled, coverage, draws, tables
 from studies.__main__ import NAMES, make_parser
 from studies.cost import measure_seconds
 from studies.quality import group_by_method, measure
@@ -180,3 +180,21 @@ def test_command_line():
     options = make_parser().parse_args(["toys", "--out", "elsewhere"])
     assert (options.names, str(options.out)) == (["toys"], "elsewhere")
     assert set(NAMES) >= {"quality", "toys", "count", "calibration", "ablation", "cost"}
+
+
+def test_the_yes_no_column_of_a_drawn_table_is_by_chance_or_a_mark():
+    numbers, groups, chance = tables.draw_groups(3, 3.3, 0)
+    assert (numbers.shape, set(groups)) == ((400, 3), {0, 1, 2})
+    assert ((chance < 0.5 + 0.5 * np.where(groups == 1, 1, -1)) == (groups == 1)).all()
+    scores = dict(zip(tables.RULES, tables.score_rules(3, 3.3, 0, 0.5), strict=True))
+    assert scores["equal"] > 0.95
+    assert set(scores) == {"left out", "equal", "√a", "a", "a²", "a⁴"}
+
+
+def test_customers_are_drawn_as_described():
+    table, groups = tables.draw_customers(0)
+    assert np.isclose(np.isnan(table["income"]).mean(), 0.05, atol=0.03)
+    for name, step, spread in (("age", 10, 4), ("income", 20_000, 6000)):
+        means = [np.nanmean(table[name][groups == j]) for j in range(3)]
+        np.testing.assert_allclose(np.diff(means), step, rtol=0.1)
+        assert np.nanstd(table[name][groups == 0]) == pytest.approx(spread, rel=0.15)

@@ -3,17 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+from studies.tables import draw_customers
 
 
-def make_customers(seed, n=400):
-    """Three groups 10 years, 20,000 in income and 4 visits apart; returns columns and groups."""
-    random = np.random.default_rng(seed)
-    group = random.integers(0, 3, n)
-    table = {
-        "age": random.normal(30 + 10 * group, 4),
-        "income": random.normal(30_000 + 20_000 * group, 6000),
-        "visits": random.poisson(4 + 4 * group),
-        "member": np.where(random.random(n) < 0.5, "yes", "no").astype(object),
-    }
-    table["income"][random.random(n) < 0.05] = np.nan
-    return table, group
+def make_customers(seed):
+    """The study's customers with words for yes and no; returns columns and groups."""
+    table, groups = draw_customers(seed)
+    return {**table, "member": np.where(table["member"], "yes", "no").astype(object)}, groups
