@@ -85,6 +85,12 @@ def test_other_scales_are_of_numbers_alone(afcm, customers, scale):
     assert "by 3 columns: age, income, visits; left out: name (text), member (text), country (text)" in done.err
 
 
+def test_a_column_that_decides_alone_is_said(afcm, customers):
+    done = afcm("fit", "customers.csv", "--clusters", 3, "--scale", "none", "--missing", "drop")
+    assert done.err.count("note: AFCM: column 1 holds 99 % of the squared distances") == 1
+    assert "squared distances" not in afcm("fit", "customers.csv", "--clusters", 3).err
+
+
 def test_predict_takes_the_columns_of_the_fit(afcm, customers, folder):
     afcm("fit", "rich.csv", "--clusters", 3, "--out", "a.parquet", "--model", "m.afcm", "--weight", "age=2")
     table = read_table("rich.csv")

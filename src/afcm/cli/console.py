@@ -44,15 +44,18 @@ def report_errors(console: Console, when_stopped: str = "stopped; nothing was wr
 
 @contextmanager
 def collect_warnings(console: Console, *, aloud: bool = True) -> Iterator[list[str]]:
-    """Collect the package's warnings in a list, and (``aloud``) print each as a note of one line."""
+    """Collect the package's warnings in a list, and print each as a note of one line.
+
+    Unless ``aloud`` only that of a column which decides alone: the summary of a fit tells the others.
+    """
     notes: list[str] = []
 
     def note(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-        from afcm.exceptions import AFCMWarning
+        from afcm.exceptions import AFCMWarning, ScaleWarning
 
         if issubclass(category, AFCMWarning):
             notes.append(str(message))
-            if aloud:
+            if aloud or issubclass(category, ScaleWarning):
                 say(console, f"note: {message}")
 
     with warnings.catch_warnings():

@@ -21,9 +21,11 @@ LEAST_EIGENVALUE = 1e-6
 def estimate_covariance(coordinates: Floats) -> Floats:
     """Return ``E[z_j z_k]`` over the rows that know both, made positive definite; 0 where no row does."""
     known = ~np.isnan(coordinates)
-    values = np.where(known, coordinates, 0.0)
-    counts = known.astype(np.float64).T @ known
-    covariance = (values.T @ values) / np.maximum(counts, 1)
+    if known.all():
+        covariance = coordinates.T @ coordinates / coordinates.shape[0]
+    else:
+        values, counted = np.where(known, coordinates, 0.0), known.astype(np.float64)
+        covariance = (values.T @ values) / np.maximum(counted.T @ counted, 1)
     roots, vectors = np.linalg.eigh(covariance)
     roots = np.maximum(roots, LEAST_EIGENVALUE * max(float(roots[-1]), np.finfo(float).tiny))
     return (vectors * roots) @ vectors.T
