@@ -50,9 +50,13 @@ def test_every_column_that_is_left_out_is_named(afcm, customers):
 
 
 def test_a_weight_lets_the_column_count(afcm, customers):
-    done = afcm("fit", "customers.csv", "--clusters", "auto", "--weight", "member=1", "--weight", "name=0", "--json")
-    assert json.loads(done.out)["n_clusters"] > 3
+    done = afcm("fit", "customers.csv", "--clusters", 3, "--weight", "member=1", "--weight", "name=0", "--out", "a.csv")
     assert "goes with no other column" not in done.err
+    table = read_table("a.csv")
+    members = table["member"].to_pylist()
+    assert adjusted_rand_score(members, table["label"].to_pylist()) > 0.3
+    afcm("fit", "customers.csv", "--clusters", 3, "--out", "b.csv")
+    assert adjusted_rand_score(members, read_table("b.csv")["label"].to_pylist()) < 0.1
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ OF_THE_GRAPH = ("eigengap", "stability")
 # half of the criteria cannot say 1.
 COMPETING, COMPETING_WITH_NONE = 3, 4
 # So many, one of them of the graph, outweigh pieces whose shallowest valley is less than SHALLOW standard deviations
-# deeper than chance reaches.
+# deeper than chance reaches, and with both of the graph a graph that is one piece.
 MAJORITY, SHALLOW = 4, 1.0
 
 
@@ -40,11 +40,18 @@ def weigh_criteria(counted: int, reason: str, parts: Parts, votes: Mapping[str, 
     if rival is None or len(behind) < max(needed, len(backing) + 1):
         return Weighed(counted, reason, None, said)
     against = f"{count_criteria(behind, votes)} {rival} ({', '.join(behind)})"
-    shallow = parts.count > 1 and measure_margin(parts) < SHALLOW
-    if shallow and len(behind) >= MAJORITY and set(behind) & set(OF_THE_GRAPH):
-        why = f"{against}, and they outweigh a shallow valley: {reason}"
+    if outweighs(behind, parts):
+        why = f"{against}, and they outweigh the count of the graph: {reason}"
         return Weighed(rival, why, counted, f"two answers compete, {rival} and {counted}: {said}")
     return Weighed(counted, reason, rival, f"two answers compete, {counted} and {rival}: {said}, {against}")
+
+
+def outweighs(behind: list[str], parts: Parts) -> bool:
+    """Whether the criteria for another number weigh more than the pieces of the graph, or than there being none."""
+    of_graph = [name for name in OF_THE_GRAPH if name in behind]
+    if len(behind) < MAJORITY or not of_graph:
+        return False
+    return measure_margin(parts) < SHALLOW if parts.count > 1 else len(of_graph) == len(OF_THE_GRAPH)
 
 
 def find_rival(votes: Mapping[str, int]) -> tuple[int | None, list[str]]:
