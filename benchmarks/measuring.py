@@ -8,6 +8,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 
@@ -51,6 +52,8 @@ def warm_up() -> None:
 
     X, _ = make_blobs(600, 16, centers=3, random_state=0)
     AFCM(3, random_state=0).fit(X)
+    if find_spec("numba") is not None:
+        AFCM(3, neighbor_search="approximate", random_state=0).fit(X)
     SpectralClustering(3, affinity="nearest_neighbors", random_state=0).fit(X)
 
 

@@ -1,0 +1,136 @@
+"""What users type: whole fits of ``AFCM(c).fit(X)`` with nothing set, against scikit-learn's SpectralClustering.
+
+``make bench NAME=defaults`` prints the grid (about half an hour on two cores). ``python -m benchmarks.defaults growth``
+adds how time grows with the samples, ``python -m benchmarks.defaults grid 3000x100`` measures some cells alone.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+
+import numpy as np
+from sklearn.cluster import SpectralClustering
+from sklearn.datasets import make_blobs
+from sklearn.metrics import adjusted_rand_score
+
+from afcm import AFCM
+from benchmarks.measuring import Measured, measure
+
+SIZES = ((3_000, 3), (3_000, 100), (20_000, 10), (20_000, 100), (60_000, 10))
+KINDS = ("apart", "touching", "sheet")
+K = 10
+SOLVERS = ("arpack", "lobpcg", "amg")
+METHODS = ("default", "local", *SOLVERS)
+# A solver is right if its ARI is at most so much below the best one's; one that is so much slower is not run again.
+RIGHT, HOPELESS = 0.02, 2.0
+ROUNDS = 3
+UNIT_VECTORS = (20_000, 200)
+GROWTH, MILLION, GROWTH_SPREAD = (20_000, 40_000, 80_000, 160_000, 320_000), 1_000_000, 3.0
+
+
+def make_samples(kind: str, n: int, c: int) -> tuple[np.ndarray, np.ndarray]:
+    """Blobs in 16 dimensions, clouds on an eight-dimensional curved sheet in 64, or unit vectors in 384."""
+    rng = np.random.default_rng(0)
+    if kind in ("apart", "touching"):
+        return make_blobs(n, 16, centers=c, cluster_std=1.0 if kind == "apart" else 4.0, random_state=0)
+    if kind == "sheet":
+        sheet, y = make_blobs(n, 8, centers=c, cluster_std=2.0, random_state=0)
+        return np.tanh(sheet @ rng.normal(size=(8, 64)) / 8) + 0.02 * rng.normal(size=(n, 64)), y
+    centers, y = rng.normal(size=(c, 384)), rng.integers(c, size=n)
+    X = centers[y] + 2.0 * rng.normal(size=(n, 384))
+    return X / np.linalg.norm(X, axis=1, keepdims=True), y
+
+
+def fit(method: str, X: np.ndarray, c: int) -> np.ndarray:
+    if method == "default":
+        return AFCM(c, random_state=0).fit(X).labels_
+    if method == "local":
+        return AFCM(c, kernel="local", n_neighbors=K, random_state=0).fit(X).labels_
+    model = SpectralClustering(
+        c, n_neighbors=K, affinity="nearest_neighbors", eigen_solver=method, random_state=0, n_jobs=-1
+    )
+    return model.fit(X).labels_
+
+
+def measure_case(kind: str, n: int, c: int, rounds: int = ROUNDS) -> dict[str, tuple[Measured, float]]:
+    """The fastest fit of each method with its ARI; methods take turns, so that other work on the machine hits all."""
+    X, y = make_samples(kind, n, c)
+    best: dict[str, tuple[Measured, float]] = {}
+    for number in range(rounds):
+        limit = HOPELESS * min((best[solver][0].seconds for solver in SOLVERS if solver in best), default=np.inf)
+        for method in METHODS:
+            if number and method in SOLVERS and best[method][0].seconds > limit:
+                continue
+            found = measure(fit, method, X, c)
+            if method not in best or found.seconds < best[method][0].seconds:
+                best[method] = found, adjusted_rand_score(y, found.value)
+    return best
+
+
+def compare(kind: str, n: int, c: int) -> float:
+    """Print a case; how many times faster the default is than the fastest solver that is right."""
+    best = measure_case(kind, n, c)
+    highest = max(best[solver][1] for solver in SOLVERS)
+    right = [best[solver][0].seconds for solver in SOLVERS if best[solver][1] >= highest - RIGHT]
+    ratio = min(right) / best["default"][0].seconds
+    cells = (f"{best[name][0].seconds:>8.2f}{best[name][0].megabytes:>6.0f}{best[name][1]:>6.3f}" for name in METHODS)
+    print(f"{n:>7}{c:>5}  {kind:<9}" + "".join(cells) + f"{ratio:>7.2f}", flush=True)
+    return ratio
+
+
+def compare_grid(wanted: list[str]) -> None:
+    print("seconds, MB and ARI of each; ratio: the fastest solver of SpectralClustering that is right / our default")
+    print(f"{'n':>7}{'c':>5}  {'clusters':<9}" + "".join(f"{name:>20}" for name in METHODS) + "  ratio")
+    sizes = [size for size in SIZES if not wanted or f"{size[0]}x{size[1]}" in wanted]
+    ratios = [compare(kind, n, c) for n, c in sizes for kind in KINDS]
+    if ratios:
+        print(f"geometric mean {np.exp(np.mean(np.log(ratios))):.2f}, worst {min(ratios):.2f}")
+    if not wanted or "unit" in wanted:
+        compare("unit", *UNIT_VECTORS)
+
+
+def time_growth(n: int) -> tuple[float, float, float]:
+    """Seconds of a default fit and of its own neighbor search, and the ARI."""
+    from afcm.graph import similarity
+
+    X, y = make_blobs(n, 16, centers=10, cluster_std=GROWTH_SPREAD, random_state=0)
+    search, seconds = similarity.find_neighbors, [0.0]
+
+    def timed(*arguments, **options):
+        began = time.perf_counter()
+        found = search(*arguments, **options)
+        seconds[0] += time.perf_counter() - began
+        return found
+
+    similarity.find_neighbors = timed
+    began = time.perf_counter()
+    labels = AFCM(10, random_state=0).fit(X).labels_
+    return time.perf_counter() - began, seconds[0], adjusted_rand_score(y, labels)
+
+
+def measure_growth(sizes: tuple[int, ...]) -> None:
+    print(f"\ndefault, 16-d blobs of spread {GROWTH_SPREAD:g}, c = 10 (seconds)")
+    print(f"{'n':>9}{'total':>9}{'neighbors':>11}{'ratio':>7}{'MB':>7}{'ARI':>7}")
+    totals = []
+    for n in sizes:
+        result = min((measure(time_growth, n) for _ in range(2 if n <= 80_000 else 1)), key=lambda one: one.value[0])
+        total, search, score = result.value
+        totals.append(total)
+        print(
+            f"{n:>9}{total:>9.2f}{search:>11.2f}{total / search:>7.2f}{result.megabytes:>7.0f}{score:>7.3f}", flush=True
+        )
+    if len(sizes) > 1:
+        print(f"time grows as n^{np.log(totals[-1] / totals[0]) / np.log(sizes[-1] / sizes[0]):.2f}")
+
+
+def main(arguments: list[str] | None = None) -> None:
+    part, *wanted = arguments or ["grid"]
+    if part == "growth":
+        measure_growth(tuple(int(n) for n in wanted) or (*GROWTH, MILLION))
+    else:
+        compare_grid(wanted)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
