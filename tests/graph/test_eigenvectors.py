@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from afcm.graph import eigenvectors
 from afcm.graph.affinity import normalize_graph
-from afcm.linalg import eigensolver
+from afcm.linalg import eigensolver, products
 from afcm.linalg.search_space import n_guards
 from tests.graph.graphs import dense_leading, dense_normalized, random_weights
 
@@ -94,3 +96,61 @@ def test_an_indicator_has_a_one_at_each_label():
     found = eigenvectors.indicator(np.array([2, 0, -1]), 3)
     np.testing.assert_array_equal(found, [[0, 0, 1], [1, 0, 0], [0, 0, 1]])
     assert found.dtype == np.float64
+
+
+def grouped_graph(n=600, n_groups=5):
+    """Groups with a few edges between them."""
+    rng = np.random.default_rng(0)
+    labels = np.arange(n) % n_groups
+    dense = (rng.random((n, n)) < np.where(labels[:, None] == labels, 0.1, 0.004)) * rng.random((n, n))
+    return normalize_graph(sp.csr_array(np.triu(dense, 1) + np.triu(dense, 1).T))
+
+
+@pytest.fixture
+def _filtered(monkeypatch):
+    """Every graph is large enough for a filter."""
+    pytest.importorskip("numba")
+    monkeypatch.setattr(products, "WORTH_COMPILING", 0)
+
+
+@pytest.mark.usefixtures("_filtered")
+@pytest.mark.parametrize("with_hint", [False, True])
+def test_a_filtered_solve_is_as_good_as_it_was_asked_to_be(with_hint):
+    graph = grouped_graph()
+    values, vectors = dense_leading(graph.affinity.toarray(), 5)
+    hint = vectors + 0.01 * np.random.default_rng(1).standard_normal((600, 5)) if with_hint else None
+    found = eigenvectors.solve_leading(graph, 5, hint=hint)
+    assert found.n_products == 0  # it was not searched
+    assert found.converged
+    np.testing.assert_allclose(found.values, values, atol=1e-5)
+    assert np.linalg.svd(vectors.T @ found.vectors)[1].min() > np.cos(1e-2)
+
+
+@pytest.mark.usefixtures("_filtered")
+def test_a_search_goes_on_where_single_precision_ends():
+    graph = grouped_graph()
+    values, vectors = dense_leading(graph.affinity.toarray(), 5)
+    found = eigenvectors.solve_leading(graph, 5, 1e-9)
+    np.testing.assert_allclose(found.values, values, atol=1e-12)
+    np.testing.assert_allclose(found.vectors @ found.vectors.T, vectors @ vectors.T, atol=1e-6)
+
+
+@pytest.mark.usefixtures("_filtered")
+def test_rough_vectors_span_nearly_the_right_space():
+    graph = grouped_graph()
+    found = eigenvectors.solve_roughly(graph, 5)
+    assert found.shape == (600, 5)
+    _, vectors = dense_leading(graph.affinity.toarray(), 5)
+    assert np.linalg.svd(vectors.T @ found)[1].min() > np.cos(0.05)
+
+
+def test_small_graphs_and_wide_blocks_are_not_filtered(monkeypatch):
+    pytest.importorskip("numba")
+    graph = grouped_graph()
+    assert not eigenvectors.is_worth_filtering(graph, 5)
+    monkeypatch.setattr(products, "WORTH_COMPILING", graph.affinity.nnz * 11)
+    assert eigenvectors.is_worth_filtering(graph, 5)  # five vectors and six guards
+    assert not eigenvectors.is_worth_filtering(graph, 4)
+    assert eigenvectors.is_worth_filtering(graph, 60)
+    assert not eigenvectors.is_worth_filtering(graph, 61)  # with their guards 76 vectors, and 600 < 8 · 76
+    assert not eigenvectors.is_worth_filtering(replace(graph, affinity=graph.affinity.toarray()), 5)

@@ -11,6 +11,7 @@ from afcm.arrays import numpy_arrays
 from afcm.graph import sharpening
 from afcm.graph.affinity import normalize_graph, normalized_cut
 from afcm.graph.similarity import agreement_weights, search_neighbors
+from afcm.linalg import products
 from tests.graph.graphs import dense_leading, dense_normalized
 from tests.strategies import quick
 
@@ -151,3 +152,25 @@ def test_no_more_eigenvectors_than_neighbours_resolve():
     for n_neighbors in (41, 40):  # 240 // 82 = 2 and 240 // 80 = 3, not above 3
         assert sharpening.sharpen(graph, weights, 3, n_neighbors) == (graph, None)
     assert sharpening.sharpen(graph, weights, 3, 30).graph is not graph  # 240 // 60 = 4
+
+
+@pytest.mark.parametrize(("dtype", "atol"), [(np.float32, 1e-5), (np.float64, 1e-12)])
+def test_compiled_cosines_are_the_same(dtype, atol, monkeypatch):
+    pytest.importorskip("numba")
+    rng = np.random.default_rng(0)
+    vectors = rng.standard_normal((30, 6)).astype(dtype)
+    vectors[4] = 0
+    edges = tuple(rng.integers(30, size=(2, 50)))
+    plain = sharpening.coherence(vectors, edges, 3)
+    monkeypatch.setattr(sharpening, "WORTH_COMPILING", 0)
+    np.testing.assert_allclose(sharpening.coherence(vectors, edges, 3), plain, atol=atol)
+
+
+def test_a_filtered_sharpening_is_nearly_the_searched_one(monkeypatch):
+    pytest.importorskip("numba")
+    weights, _ = bridged(n=600)
+    graph = normalize_graph(weights)
+    searched = sharpening.sharpen(graph, weights, 3, 8).graph.affinity
+    monkeypatch.setattr(products, "WORTH_COMPILING", 0)
+    filtered = sharpening.sharpen(graph, weights, 3, 8).graph.affinity
+    assert abs(filtered - searched).sum() < 0.02 * searched.sum()

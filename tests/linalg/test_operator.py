@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from afcm.arrays import numpy_arrays
 from afcm.linalg import operator as operators
-from afcm.linalg.operator import GraphPlusLowRank, row_slices
+from afcm.linalg.operator import GraphPlusLowRank
+from afcm.linalg.tall import row_slices
 from tests.strategies import quick
 
 

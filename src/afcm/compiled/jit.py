@@ -40,3 +40,5 @@ def tolerate_damaged_cache(compiled: Any) -> Any:
 
 # SIMD needs sums and minima in any order; there are no NaNs.
 compile_fast = partial(compile_numba, fastmath={"reassoc", "contract", "nsz", "nnan"})
+# Sums in the order in which they are written, to the last bit.
+compile_strict = partial(compile_numba, fastmath=set())

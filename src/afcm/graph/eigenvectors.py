@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from array_api_compat import array_namespace, device
+from numpy.linalg import norm
 
 from afcm._typing import Floats, Integers
 from afcm.arrays import from_host
 from afcm.graph.affinity import Graph
-from afcm.linalg import eigensolver
+from afcm.linalg import eigensolver, filtered_subspace
 from afcm.linalg.operator import Eigenpairs, GraphPlusLowRank
+from afcm.linalg.products import is_worth_compiling
 from afcm.linalg.search_space import n_guards
 
 # A start needs the right subspace, not its last digits (radians).
 START_ANGLE = 1e-2
+# To tell whether an edge leads out of a cluster, mean angle to what lies beyond the guards (radians).
+ROUGH_ANGLE = 0.02
+# A graph has at least so many nodes for each vector of a block that is filtered.
+TALL = 8
 
 
 def indicator(labels: Any, n_groups: int) -> Any:
@@ -34,18 +42,45 @@ def solve_leading(
     max_steps: int = 2000,
 ) -> Eigenpairs:
     """The leading eigenvectors of S, by default as accurate as a start needs; ``hint`` is where to search for them."""
+    if is_worth_filtering(graph, n_wanted):
+        pairs = filter_leading(graph, n_wanted, hint, lambda found: bool(norm(found.angles(n_wanted)) <= angle_tol))
+        if norm(pairs.angles(n_wanted)) <= angle_tol:
+            return filtered_subspace.to_eigenpairs(pairs, graph.operator, n_wanted, converged=True)
+        hint = pairs.vectors
     operator, block = GraphPlusLowRank(graph.operator), search_block(graph, n_wanted, hint)
     return eigensolver.leading_eigenvectors(
         operator, block, n_wanted, angle_tol=angle_tol, max_steps=max_steps, dense=dense
     )
 
 
-def search_block(graph: Graph, n_clusters: int, hint: Floats | None = None) -> Floats:
+def solve_roughly(graph: Graph, n_wanted: int) -> Floats:
+    """Leading eigenvectors of S in single precision, good enough to tell neighbors apart; see `is_worth_filtering`."""
+    pairs = filter_leading(graph, n_wanted, None, lambda found: bool(found.angles(-1)[:n_wanted].mean() <= ROUGH_ANGLE))
+    return pairs.vectors[:, :n_wanted]
+
+
+def filter_leading(
+    graph: Graph, n_wanted: int, hint: Floats | None, is_good: Callable[[filtered_subspace.RoughPairs], bool]
+) -> filtered_subspace.RoughPairs:
+    """Filter a block a little wider than wanted until it is good; the hint's first vectors are those of components."""
+    hint = None if hint is None else hint[:, graph.components[0] :]
+    block = search_block(graph, n_wanted, hint, filtered_subspace.block_width(n_wanted))
+    return filtered_subspace.filter_subspace(graph.affinity, block, is_good)
+
+
+def is_worth_filtering(graph: Graph, n_wanted: int) -> bool:
+    """Whether the graph is large, on the host, and much taller than the block of wanted vectors."""
+    width = filtered_subspace.block_width(n_wanted)
+    tall = graph.degrees.shape[0] >= TALL * width
+    return bool(sp.issparse(graph.affinity) and tall and is_worth_compiling(graph.affinity, width))
+
+
+def search_block(graph: Graph, n_clusters: int, hint: Floats | None = None, width: int | None = None) -> Floats:
     """The block that an eigen-solve starts from: known eigenvectors, the hint, then random columns of a fixed seed."""
     n_components, labels = graph.components
     xp = array_namespace(labels)
     known = null_space(graph, labels, n_components).vectors[:, :n_clusters]
-    width = n_clusters + n_guards(n_clusters)
+    width = n_clusters + n_guards(n_clusters) if width is None else width
     if hint is not None:
         known = xp.concat([known, hint], axis=1)[:, :width]
     drawn = np.random.RandomState(0).standard_normal((labels.shape[0], width - known.shape[1]))

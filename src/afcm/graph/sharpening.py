@@ -10,13 +10,16 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
 from array_api_compat import array_namespace
 
 from afcm._typing import Floats
+from afcm._util.optional import is_usable
 from afcm.arrays import backend_of
 from afcm.graph import eigenvectors
 from afcm.graph.affinity import Graph, normalize_graph
 from afcm.graph.density import balance
+from afcm.linalg.products import map_row_blocks
 from afcm.linalg.ratios import ratio
 
 # The average is over spaces of c to so many times c eigenvectors.
@@ -27,6 +30,8 @@ SHARPNESS = 4
 FLOOR = 0.01
 # Eigenvectors beyond the c-th lie close together and would cost most of the time; so many steps place them well enough.
 ROUGH_STEPS = 8
+# Entries of the eigenvectors from which on compiled loops pay.
+WORTH_COMPILING = 200_000
 
 
 class SharpenedGraph(NamedTuple):
@@ -45,8 +50,7 @@ def sharpen(graph: Graph, weights: Any, n_clusters: int, n_neighbors: int, *, ba
     most = min(FINEST * n_clusters, graph.degrees.shape[0] // (2 * n_neighbors))
     if graph.components[0] >= n_clusters or most <= n_clusters:
         return SharpenedGraph(graph)
-    accurate = eigenvectors.solve_leading(graph, n_clusters).vectors
-    vectors = eigenvectors.solve_leading(graph, most, hint=accurate, max_steps=ROUGH_STEPS).vectors
+    vectors = solve_for_sharpening(graph, n_clusters, most)
     backend = backend_of(weights)
     rows, columns, data = backend.list_upper_edges(weights)
     together = coherence(vectors, (rows, columns), n_clusters)
@@ -57,13 +61,37 @@ def sharpen(graph: Graph, weights: Any, n_clusters: int, n_neighbors: int, *, ba
     return SharpenedGraph(normalize_graph(sharper, graph.masses), vectors)
 
 
+def solve_for_sharpening(graph: Graph, n_clusters: int, n_wanted: int) -> Floats:
+    """The leading eigenvectors, the first c of them well and the others roughly."""
+    if eigenvectors.is_worth_filtering(graph, n_wanted):
+        return eigenvectors.solve_roughly(graph, n_wanted)
+    accurate = eigenvectors.solve_leading(graph, n_clusters).vectors
+    return eigenvectors.solve_leading(graph, n_wanted, hint=accurate, max_steps=ROUGH_STEPS).vectors
+
+
 def coherence(vectors: Floats, edges: tuple[Any, Any], fewest: int) -> Floats:
     """``mean_q max(0, cos_q)^p`` for each edge, cos_q between the first q coordinates of its two ends."""
     rows, columns = edges
+    if isinstance(vectors, np.ndarray) and vectors.size >= WORTH_COMPILING and is_usable("numba", "fast"):
+        return _compiled_coherence(vectors, edges, fewest)
     size, step = rows.shape[0], backend_of(vectors).BLOCK_EDGES
     blocks = (slice(begin, begin + step) for begin in range(0, max(size, 1), step))
     parts = [_coherence(vectors[rows[block]], vectors[columns[block]], fewest) for block in blocks]
     return array_namespace(vectors).concat(parts)
+
+
+def _compiled_coherence(vectors: Floats, edges: tuple[Any, Any], fewest: int) -> Floats:
+    from afcm.compiled.sparse import compare_ends
+
+    lengths = np.sqrt(np.cumsum(vectors**2, axis=1)[:, fewest - 1 :])
+    inverse, result = ratio(np.ones_like(lengths), lengths, np.zeros_like(lengths)), np.empty(edges[0].shape[0])
+    vectors = np.ascontiguousarray(vectors)
+
+    def compare(rows: slice) -> None:
+        compare_ends(vectors, inverse, edges[0][rows], edges[1][rows], fewest, result[rows])
+
+    map_row_blocks(compare, result.size)
+    return result
 
 
 def _coherence(left: Floats, right: Floats, fewest: int) -> Floats:

@@ -21,8 +21,9 @@ from scipy.linalg import eigh
 from afcm._typing import Floats
 from afcm._util.threads import one_blas_thread
 from afcm.arrays import to_device_of
-from afcm.linalg.operator import Eigenpairs, GraphPlusLowRank, row_slices
+from afcm.linalg.operator import Eigenpairs, GraphPlusLowRank
 from afcm.linalg.search_space import RitzPairs, SearchSpace
+from afcm.linalg.tall import row_slices
 
 # Up to so many samples, or so many per wanted vector, one dense `eigh` beats dozens of sparse products (make bench).
 DENSE_LIMIT, DENSE_PER_VECTOR = 400, 25

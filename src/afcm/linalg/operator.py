@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from afcm._typing import Floats
-from afcm.arrays import backend_of, to_host
+from afcm.arrays import to_host
+from afcm.linalg import tall
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,7 @@ class GraphPlusLowRank:
         image = self.graph @ block
         image *= self.weight
         if self.factor is not None:
-            inner = self.factor_weight * (self.factor.T @ block)
-            for rows in row_slices(image):
-                image[rows] += self.factor[rows] @ inner
+            tall.add(image, self.factor, self.factor_weight * tall.inner(self.factor, block))
         return image
 
     def to_host(self) -> GraphPlusLowRank:
@@ -65,9 +63,3 @@ class Eigenpairs:
     trace_error: float  # bound on how much Σθ can still grow
     n_products: int  # block products with the graph
     converged: bool
-
-
-def row_slices(block: Floats) -> Iterator[slice]:
-    """Slices of consecutive rows, a cacheful each (on a device: one slice)."""
-    slices: Iterator[slice] = backend_of(block).split_rows(block.shape[0])
-    return slices

@@ -6,14 +6,16 @@ is summed by one thread in the order it is stored: the result does not depend on
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
 
-from afcm._typing import Floats
+from afcm._typing import Floats, Integers
+from afcm._util.optional import is_usable
 from afcm._util.threads import count_cores, for_each, map_in_threads
 from afcm.arrays.numpy_arrays import BLOCK_ROWS
 
@@ -21,19 +23,23 @@ T = TypeVar("T")
 
 # Fewer stored entries than this are multiplied faster than threads are woken.
 WORTH_THREADS = 50_000
+# Entries times columns from which on it pays to load Numba; entries of a band of rows that a thread takes at a time.
+WORTH_COMPILING, BAND_ENTRIES, MOST_BANDS = 2_000_000, 8_000, 16
 
 
 class ParallelSparse:
     """A CSR matrix in as many bands of rows as there are cores; it knows only ``@`` and ``toarray``."""
 
     def __init__(self, matrix: Any) -> None:
-        self.shape = matrix.shape
+        self.shape, self.matrix = matrix.shape, matrix
         shares = np.searchsorted(matrix.indptr, np.linspace(0, matrix.nnz, count_cores() + 1)[1:-1])
         self._rows = [slice(a, b) for a, b in pairwise([0, *(int(row) for row in shares), matrix.shape[0]])]
         self._bands = [row_block(matrix, rows) for rows in self._rows]
 
     def __matmul__(self, block: Floats) -> Floats:
         block = np.ascontiguousarray(block)
+        if block.ndim == 2 and block.dtype == self.matrix.dtype and is_worth_compiling(self.matrix, block.shape[1]):
+            return self.compiled @ block
         product = np.empty((self.shape[0], *block.shape[1:]), dtype=np.result_type(self._bands[0].dtype, block.dtype))
 
         def multiply(number: int) -> None:
@@ -42,8 +48,58 @@ class ParallelSparse:
         for_each(multiply, range(len(self._bands)))
         return product
 
+    @cached_property
+    def compiled(self) -> CompiledSparse:
+        return CompiledSparse.from_matrix(self.matrix)
+
     def toarray(self) -> Floats:
         return np.concatenate([band.toarray() for band in self._bands])
+
+
+class CompiledSparse(NamedTuple):
+    """A CSR matrix for compiled loops, which add the entries of a row one by one as SciPy does. Needs Numba."""
+
+    offsets: Integers
+    columns: Integers
+    entries: Floats
+    bands: tuple[tuple[int, int], ...]  # rows that a thread takes at a time
+
+    @classmethod
+    def from_matrix(cls, matrix: Any, dtype: Any = None) -> CompiledSparse:
+        """Share the memory of the matrix, or copy its entries to another ``dtype``."""
+        n_bands = int(np.clip(matrix.nnz // BAND_ENTRIES, 1, MOST_BANDS))
+        shares = np.searchsorted(matrix.indptr, np.linspace(0, matrix.nnz, n_bands + 1)[1:-1])
+        bands = tuple(pairwise([0, *(int(row) for row in shares), matrix.shape[0]]))
+        columns = matrix.indices.astype(np.int32, copy=False)
+        entries = matrix.data.astype(matrix.dtype if dtype is None else dtype, copy=False)
+        return cls(matrix.indptr.astype(np.int64, copy=False), columns, entries, bands)
+
+    def __matmul__(self, block: Floats) -> Floats:
+        from afcm.compiled.sparse import multiply_rows
+
+        product = np.empty((self.offsets.size - 1, block.shape[1]), block.dtype)
+
+        def multiply(band: tuple[int, int]) -> None:
+            multiply_rows(self.offsets, self.columns, self.entries, block, *band, product)
+
+        for_each(multiply, self.bands)
+        return product
+
+    def recur(self, block: Floats, before: Floats, factors: Sequence[float], result: Floats) -> None:
+        """``result ← f₀ A block + f₁ block + f₂ before``."""
+        from afcm.compiled.sparse import filter_rows
+
+        numbers = np.array(factors, dtype=block.dtype)
+
+        def work(band: tuple[int, int]) -> None:
+            filter_rows(self.offsets, self.columns, self.entries, block, before, numbers, *band, result)
+
+        for_each(work, self.bands)
+
+
+def is_worth_compiling(matrix: Any, width: int) -> bool:
+    """Whether products with blocks of this width are so large that compiled loops pay, and Numba is there."""
+    return bool(matrix.nnz * width >= WORTH_COMPILING) and is_usable("numba", "fast")
 
 
 def parallelize(matrix: Any) -> Any:

@@ -9,8 +9,10 @@ from scipy.linalg import eigh
 
 from afcm._typing import Floats
 from afcm.arrays import backend_of, from_host, to_host
-from afcm.linalg.operator import Eigenpairs, GraphPlusLowRank, row_slices
+from afcm.linalg import tall
+from afcm.linalg.operator import Eigenpairs, GraphPlusLowRank
 from afcm.linalg.ratios import ratio
+from afcm.linalg.tall import row_slices
 
 # A unit column shorter than this after orthogonalization is rounding.
 DROP = 1e-12
@@ -116,7 +118,7 @@ class SearchSpace:
     def _append(self, new: Floats) -> None:
         end = self.width + new.shape[1]
         self.basis[:, self.width : end] = new
-        columns = to_host(self.basis[:, :end].T @ (self.operator @ new))
+        columns = to_host(tall.inner(self.basis[:, :end], self.operator @ new))
         self.n_products += 1
         self.projected[:end, self.width : end] = columns
         self.projected[self.width : end, :end] = columns.T
@@ -131,7 +133,7 @@ class SearchSpace:
         """The best approximations to the wanted eigenvectors and guards in the search space."""
         values, coefficients = self._solve_projected(self.block)
         values, others = values[: self.block], values[self.block :]
-        vectors = self.basis[:, : self.width] @ from_host(coefficients, self.basis)
+        vectors = tall.combine(self.basis[:, : self.width], from_host(coefficients, self.basis))
         residuals = self.operator @ vectors
         self.n_products += 1
         factors = from_host(values, self.basis)
@@ -160,9 +162,7 @@ def orthonormal_complement(directions: Floats, basis: Floats) -> Floats:
     _scale_columns(block, column_lengths(block))
     for _ in range(2):
         if basis.shape[1]:
-            inside = basis.T @ block
-            for rows in row_slices(block):
-                block[rows] -= basis[rows] @ inside
+            tall.add(block, basis, -tall.inner(basis, block))
         lengths = column_lengths(block)
         if (lengths <= DROP).any():
             kept = np.flatnonzero(lengths > DROP)
@@ -170,8 +170,8 @@ def orthonormal_complement(directions: Floats, basis: Floats) -> Floats:
         if not block.shape[1]:
             break
         _scale_columns(block, lengths)
-        weights, rotation = eigh(to_host(block.T @ block))
-        block = block @ from_host(rotation[:, weights > DROP] / np.sqrt(weights[weights > DROP]), block)
+        weights, rotation = eigh(to_host(tall.inner(block, block)))
+        block = tall.combine(block, from_host(rotation[:, weights > DROP] / np.sqrt(weights[weights > DROP]), block))
     return block
 
 

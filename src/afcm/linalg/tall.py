@@ -1,0 +1,101 @@
+"""Products of tall blocks on all cores, in pieces of rows whose sums are added in order.
+
+So they do not depend on the number of threads. BLAS itself would split them in ways of its own. ``inner`` and
+``combine`` do so for large blocks on the host; small ones, and those on a device, are multiplied at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from scipy.linalg import eigh
+
+from afcm._typing import Floats
+from afcm.arrays import backend_of
+from afcm.linalg.products import map_row_blocks
+
+# Rows of a piece: enough for fast products, few enough that cores finish together.
+ROWS = 2048
+# Directions whose share of the largest is below this are rounding.
+DROP = 1e-11
+# If the columns are this far from each other, once is enough.
+WELL_APART = 1e-2
+# Entries from which on more cores help.
+LARGE = 300_000
+
+
+def inner(left: Floats, right: Floats) -> Floats:
+    """``leftᵀ right``, where the blocks are."""
+    return inner_products(left, right) if _is_large(left, right) else left.T @ right
+
+
+def combine(block: Floats, coefficients: Floats) -> Floats:
+    """``block @ coefficients``, where the block is."""
+    return combine_columns(block, coefficients) if _is_large(block, block) else block @ coefficients
+
+
+def add(target: Floats, block: Floats, coefficients: Floats) -> None:
+    """``target ← target + block @ coefficients`` in place."""
+
+    def work(rows: slice) -> None:
+        target[rows] += block[rows] @ coefficients
+
+    if _is_large(target, block):
+        map_row_blocks(work, target.shape[0], ROWS)
+    else:
+        for rows in row_slices(target):
+            work(rows)
+
+
+def row_slices(block: Floats) -> Iterator[slice]:
+    """Slices of consecutive rows, a cacheful each (on a device: one slice)."""
+    slices: Iterator[slice] = backend_of(block).split_rows(block.shape[0])
+    return slices
+
+
+def _is_large(left: Floats, right: Floats) -> bool:
+    return isinstance(left, np.ndarray) and left.shape[0] * max(left.shape[1], right.shape[1]) >= LARGE
+
+
+def inner_products(left: Floats, right: Floats, dtype: type = np.float64) -> Floats:
+    """``leftᵀ right``; pieces are multiplied in ``dtype`` and added in float64."""
+
+    def multiply(rows: slice) -> Floats:
+        return left[rows].T.astype(dtype, copy=False) @ right[rows].astype(dtype, copy=False)
+
+    total = np.zeros((left.shape[1], right.shape[1]))
+    for part in map_row_blocks(multiply, left.shape[0], ROWS):
+        total += part
+    return total
+
+
+def combine_columns(block: Floats, coefficients: Floats) -> Floats:
+    """``block @ coefficients`` in the precision of the block."""
+    coefficients = np.ascontiguousarray(coefficients, dtype=block.dtype)
+    result = np.empty((block.shape[0], coefficients.shape[1]), block.dtype)
+
+    def multiply(rows: slice) -> None:
+        np.matmul(block[rows], coefficients, out=result[rows])
+
+    map_row_blocks(multiply, block.shape[0], ROWS)
+    return result
+
+
+def column_lengths(block: Floats) -> Floats:
+    """‖·‖ of each column, in float64."""
+    squares = map_row_blocks(lambda rows: np.einsum("ij,ij->j", block[rows], block[rows]), block.shape[0], ROWS)
+    return np.sqrt(np.sum(squares, axis=0, dtype=np.float64))
+
+
+def orthonormalize(block: Floats) -> Floats:
+    """Orthonormal columns with the same span; directions that are rounding are left out."""
+    for _ in range(2):
+        gram = inner_products(block, block)
+        lengths = np.sqrt(np.maximum(np.diag(gram), np.finfo(np.float64).tiny))
+        weights, rotation = eigh(gram / np.outer(lengths, lengths))
+        kept = weights > DROP * weights[-1]
+        block = combine_columns(block, rotation[:, kept] / np.sqrt(weights[kept]) / lengths[:, None])
+        if weights[0] > WELL_APART:
+            break
+    return block
