@@ -10,6 +10,8 @@ import numpy as np
 from array_api_compat import array_namespace
 
 from afcm import arrays
+from afcm.graph.density import log_distances
+from afcm.graph.similarity import NeighborSimilarity
 from afcm.linalg.ratios import ratio
 from afcm.models.agreement import keep_labels
 from afcm.models.fitted_background import score_samples
@@ -76,6 +78,22 @@ class FittedGraph:
     def outlier_scores(self, X: Any) -> Any:
         """Probabilities to be background, for samples on any device or in chunks; they need ``densities``."""
         return self._by_rows(X, _outlier_scores)
+
+    def own_outlier_scores(self, X: Any) -> Any:
+        """`outlier_scores` of the fitted samples X: those in the graph have their neighbors already."""
+        node, similarity = self.node_of_sample, self.similarity
+        known = isinstance(node, slice) or (node is not None and bool((node >= 0).all()))
+        if not (known and isinstance(similarity, NeighborSimilarity)):
+            return self.outlier_scores(X)
+        own = self.extension.memberships if self.of_nodes is None else self.of_nodes
+
+        def assign(_: Any) -> Any:
+            return arrays.take_rows(array_namespace(own).argmax(own, axis=1), node)
+
+        def measure(_: Any) -> Any:
+            return log_distances(arrays.take_rows(similarity.scales, node) ** 2)
+
+        return _as_dtype(score_samples(self.densities, X, assign, measure), self.dtype)
 
     def _by_rows(self, X: Any, function: Any, *widths: int) -> Any:
         if arrays.is_chunked(X):
