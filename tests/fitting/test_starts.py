@@ -276,3 +276,45 @@ def test_tensors_keep_their_place():
     assert len(calls) == 1
     assert calls[0][:3] == (tensors[0], 4, tensors[1])
     assert calls[0][4] == 3
+
+
+def test_pivots_are_rows_in_different_directions():
+    """Noisy axes of different lengths: one row near each axis, the longest first."""
+    rng = np.random.default_rng(0)
+    axes = np.arange(60) % 4
+    points = np.eye(4)[axes] * [4.0, 3.0, 2.0, 1.0] + 0.01 * rng.standard_normal((60, 4))
+    rows = starts.pivot_rows(points, 4)
+    np.testing.assert_array_equal(abs(rows).argmax(axis=1), [0, 1, 2, 3])
+    assert all((points == row).all(axis=1).any() for row in rows)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_drawn_seeds_are_rows_of_different_clusters(weighted):
+    rng = np.random.default_rng(0)
+    labels = np.arange(300) % 6
+    points = 20.0 * np.eye(6)[labels] + rng.standard_normal((300, 6))
+    masses = rng.uniform(0.5, 2.0, 300) if weighted else None
+    seeds = starts.draw_seeds(points, 6, masses, seeded())
+    assert sorted(seeds.argmax(axis=1)) == list(range(6))
+    assert all((points == row).all(axis=1).any() for row in seeds)
+    np.testing.assert_array_equal(seeds, starts.draw_seeds(points, 6, masses, seeded()))
+
+
+def test_seeds_of_mass_zero_are_never_drawn():
+    points = np.repeat(np.arange(8.0), 5)[:, None] * [1.0, 2.0]
+    masses = np.where(points[:, 0] < 4, 0.0, 1.0)
+    for seed in range(20):
+        assert (starts.draw_seeds(points, 3, masses, seeded(seed))[:, 0] >= 4).all()
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_k_means_of_many_rows_is_the_best_of_pivots_and_seeds(weighted, monkeypatch):
+    rng = np.random.default_rng(0)
+    points = rng.standard_normal((400, 5))
+    masses = rng.uniform(0.5, 2.0, 400) if weighted else None
+    monkeypatch.setattr(starts, "MANY_ENTRIES", 2000)
+    random = seeded()
+    centers = [starts.pivot_rows(points, 5)] + [starts.draw_seeds(points, 5, masses, random) for _ in range(2)]
+    fits = [KMeans(5, init=one, n_init=1).fit(points, sample_weight=masses) for one in centers]
+    best = min(fits, key=lambda model: model.inertia_)
+    np.testing.assert_array_equal(starts.k_means(points, 5, masses, seeded()), best.labels_)

@@ -62,7 +62,7 @@ class TestRouting:
     def test_very_many_samples_are_searched_approximately_if_that_is_installed(self, routes, monkeypatch):
         installed = True
         monkeypatch.setattr(search, "is_usable", lambda *package: installed and package == ("numba", "fast"))
-        many, fewer = np.broadcast_to(0.0, (30_000, 7)), np.broadcast_to(0.0, (29_999, 7))
+        many, fewer = np.broadcast_to(0.0, (15_000, 7)), np.broadcast_to(0.0, (14_999, 7))
         assert SEARCHES == ("auto", "exact", "approximate")
         assert find_neighbors(many, 3, search="auto") == ("approximately", many, 3)
         assert find_neighbors(many, 3) == ("cells", many, 3, None)

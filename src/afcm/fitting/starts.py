@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from array_api_compat import array_namespace
+from scipy.linalg import qr
 from sklearn.cluster import KMeans, kmeans_plusplus
 from sklearn.exceptions import ConvergenceWarning
 
@@ -30,6 +31,9 @@ from afcm.models.plain import PlainProblem
 
 # Random restarts of k-means on the rows of the spectral embedding (cheap: c columns).
 KMEANS_RESTARTS = 5
+# From so many entries on (rows × columns) seeding costs more than k-means itself: then it starts from pivots, and so
+# often from seeds that were drawn among so many rows, or so many for each cluster.
+MANY_ENTRIES, FEW_RESTARTS, LEAST_ROWS, ROWS_PER_CLUSTER = 250_000, 2, 2000, 20
 # k-means++ sees at most this many samples.
 SEED_SAMPLE = 50_000
 # A start with a normalized cut below this, per cluster, needs no rival; a rival wins with less than this share of it.
@@ -118,10 +122,43 @@ def k_means(
             return torch_k_means.k_means(points, n_clusters, masses, random, n_runs)
         found = k_means(to_host(points), n_clusters, to_host(masses), random, n_runs)
         return from_host(found, points)
-    model = KMeans(n_clusters, n_init=n_runs, random_state=random)
+    if points.size < MANY_ENTRIES:
+        runs = [KMeans(n_clusters, n_init=n_runs, random_state=random)]
+    else:  # seeds are cheap, and the pivots are nearly always the best of them
+        seeds = [pivot_rows(points, n_clusters)]
+        seeds += [draw_seeds(points, n_clusters, masses, random) for _ in range(min(n_runs - 1, FEW_RESTARTS))]
+        runs = [KMeans(n_clusters, init=centers, n_init=1, random_state=random) for centers in seeds]
     with warnings.catch_warnings():  # fewer distinct rows than clusters is no news here
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return np.asarray(model.fit(points, sample_weight=masses).labels_, dtype=np.intp)
+        best = min((model.fit(points, sample_weight=masses) for model in runs), key=lambda model: model.inertia_)
+    return np.asarray(best.labels_, dtype=np.intp)
+
+
+def pivot_rows(points: Floats, n_clusters: int) -> Floats:
+    """Rows that point in directions as different as can be: the pivots of a QR decomposition."""
+    _, order = qr(points.T, mode="r", pivoting=True, check_finite=False)
+    return points[order[:n_clusters]]
+
+
+def draw_seeds(points: Floats, n_clusters: int, masses: Floats | None, random: np.random.RandomState) -> Floats:
+    """Centers by greedy k-means++ on some of the rows: the best of a few draws each time.
+
+    As scikit-learn's, without its checks, which cost more than the arithmetic where there are many clusters.
+    """
+    size = min(max(LEAST_ROWS, ROWS_PER_CLUSTER * n_clusters), points.shape[0])
+    chosen = draw_rows(points.shape[0], size, random)
+    rows, weights = points[chosen], np.ones(size) if masses is None else masses[chosen]
+    squares, n_trials = np.einsum("ij,ij->i", rows, rows), 2 + int(np.log(n_clusters))
+    centers, nearest = np.empty((n_clusters, points.shape[1])), np.full(size, np.inf)
+    for number in range(n_clusters):
+        sums = np.cumsum(weights if number == 0 else weights * nearest)
+        draws = random.random_sample(1 if number == 0 else n_trials) * sums[-1]
+        trials = np.minimum(np.searchsorted(sums, draws), size - 1)
+        squared = squares + squares[trials][:, None] - 2 * (rows[trials] @ rows.T)
+        squared = np.minimum(nearest, np.maximum(squared, 0.0, out=squared), out=squared)
+        best = int(np.argmin(squared @ weights))
+        centers[number], nearest = rows[trials[best]], squared[best]
+    return centers
 
 
 def k_means_precision(points: Any, masses: Any, centers: Any) -> float:

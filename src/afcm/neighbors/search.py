@@ -27,7 +27,7 @@ from afcm.neighbors.result import Neighbors
 # Up to this many columns the kd-tree wins on every distribution tried (make bench: neighbors).
 TREE_COLUMNS = 6
 # From so many samples on the approximate search is faster than the exact one (make bench: neighbors).
-MANY_SAMPLES = 30_000
+MANY_SAMPLES = 15_000
 SEARCHES = ("auto", "exact", "approximate")
 # A neighbor that float32 may have missed matters if its squared distance could be smaller by more than this share.
 MISS_TOLERANCE = 1e-4
