@@ -72,6 +72,9 @@ class TestRouting:
         assert find_neighbors(many[:, :6], 3, search="auto")[0] == "tree"
         assert find_neighbors(fewer[:, :2], 3, search="approximate")[0] == "approximately"
         assert search.is_approximate(many, "exact") is False
+        assert search.is_approximate(np.broadcast_to(0.0, (15_000, 64)), "auto")
+        assert not search.is_approximate(np.broadcast_to(0.0, (29_999, 65)), "auto")
+        assert search.is_approximate(np.broadcast_to(0.0, (30_000, 65)), "auto")
         installed = False
         assert find_neighbors(many, 3, search="auto")[0] == "cells"
 

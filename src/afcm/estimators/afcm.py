@@ -70,7 +70,8 @@ class AFCM(ViewStability, OutlierScores, SoftClusterer):
     neighbor_search : {"auto", "exact", "approximate"}, default="auto"
         How neighbors are found. ``"approximate"`` (`afcm.neighbors.approximate`) misses a few of them and knows how
         many (``neighbor_recall_``); it needs the extra ``afcm[fast]``. ``"auto"`` takes it for dense X of more than six
-        columns and 15 000 samples, where it is the faster one, if it is installed.
+        columns and 15 000 samples (30 000 if there are more than 64 columns), where it is the faster one, if it is
+        installed.
     kernel : {"sharpened", "adaptive", "local", "gaussian", "binary"}, default="sharpened"
         Similarity of neighbors. ``"sharpened"`` looks at the adaptive graph's own eigenvectors and lets the edges fade
         whose ends they hold apart (`afcm.graph.sharpening`): the best without labels, at about twice the cost.

@@ -26,8 +26,9 @@ from afcm.neighbors.result import Neighbors
 
 # Up to this many columns the kd-tree wins on every distribution tried (make bench: neighbors).
 TREE_COLUMNS = 6
-# From so many samples on the approximate search is faster than the exact one (make bench: neighbors).
-MANY_SAMPLES = 15_000
+# From so many samples on the approximate search is faster than the exact one (make bench: neighbors); from the second
+# number on if there are more columns than this, which take it more rounds.
+MANY_SAMPLES, MANY_WIDE_SAMPLES, WIDE = 15_000, 30_000, 64
 SEARCHES = ("auto", "exact", "approximate")
 # A neighbor that float32 may have missed matters if its squared distance could be smaller by more than this share.
 MISS_TOLERANCE = 1e-4
@@ -60,7 +61,8 @@ def is_approximate(points: Any, search: str) -> bool:
     """Will these samples be searched approximately?"""
     if search == "exact" or arrays.is_tensor(points) or sp.issparse(points):
         return False
-    worth = points.shape[0] >= MANY_SAMPLES and points.shape[1] > TREE_COLUMNS and is_usable("numba", "fast")
+    many = MANY_WIDE_SAMPLES if points.shape[1] > WIDE else MANY_SAMPLES
+    worth = points.shape[0] >= many and points.shape[1] > TREE_COLUMNS and is_usable("numba", "fast")
     return search == "approximate" or worth
 
 
