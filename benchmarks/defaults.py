@@ -1,11 +1,15 @@
 """What users type: whole fits of ``AFCM(c).fit(X)`` with nothing set, against scikit-learn's SpectralClustering.
 
 ``make bench NAME=defaults`` prints the grid (about half an hour on two cores). ``python -m benchmarks.defaults growth``
-adds how time grows with the samples, ``python -m benchmarks.defaults grid 3000x100`` measures some cells alone.
+adds how time grows with the samples, ``python -m benchmarks.defaults grid 3000x100`` measures some cells alone, and
+``OMP_NUM_THREADS=1 python -m benchmarks.defaults cpu 3000x100`` takes the CPU time of one thread, for a machine that
+others use too, with the parts of a default fit.
 """
 
 from __future__ import annotations
 
+import cProfile
+import pstats
 import sys
 import time
 
@@ -15,6 +19,7 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from afcm import AFCM
+from afcm._util.threads import without_threads
 from benchmarks.measuring import Measured, measure
 
 SIZES = ((3_000, 3), (3_000, 100), (20_000, 10), (20_000, 100), (60_000, 10))
@@ -26,6 +31,9 @@ METHODS = ("default", "local", *SOLVERS)
 RIGHT, HOPELESS = 0.02, 2.0
 ROUNDS = 3
 UNIT_VECTORS = (20_000, 200)
+# Functions of a default fit whose CPU time is told.
+PARTS = ("search_neighbors", "density_masses", "solve_for_sharpening", "coherence", "start_eigenvectors", "k_means")
+PARTS += ("alternate", "diffuse", "learn_densities", "own_outlier_scores")
 GROWTH, MILLION, GROWTH_SPREAD = (20_000, 40_000, 80_000, 160_000, 320_000), 1_000_000, 3.0
 
 
@@ -90,6 +98,32 @@ def compare_grid(wanted: list[str]) -> None:
         compare("unit", *UNIT_VECTORS)
 
 
+def fit_alone(method: str, X: np.ndarray, c: int) -> tuple[np.ndarray, float, dict[str, float]]:
+    """Labels, CPU seconds of one thread, and those of the parts that are functions of ours."""
+    if method in ("default", "local"):  # loads what was compiled
+        fit(method, make_samples("touching", 3_000, 100)[0], 100)
+    profile = cProfile.Profile(time.process_time)
+    with without_threads():
+        began = time.process_time()
+        labels = profile.runcall(fit, method, X, c)
+        seconds = time.process_time() - began
+    spent: dict[str, float] = {}
+    for (_, _, name), (_, _, _, cumulative, _) in pstats.Stats(profile).stats.items():
+        spent[name] = max(cumulative, spent.get(name, 0.0))  # of functions of one name the one that counts
+    return labels, seconds, {name: spent[name] for name in PARTS if name in spent}
+
+
+def compare_alone(wanted: list[str]) -> None:
+    for n, c in SIZES:
+        for kind in KINDS if not wanted or f"{n}x{c}" in wanted else ():
+            X, y = make_samples(kind, n, c)
+            print(f"\nn = {n}, c = {c}, {kind}: CPU seconds of one thread, ARI")
+            for method in METHODS:
+                labels, seconds, parts = measure(fit_alone, method, X, c).value
+                line = ", ".join(f"{name} {part:.2f}" for name, part in parts.items())
+                print(f"  {method:<9}{seconds:>7.2f}{adjusted_rand_score(y, labels):>7.3f}  {line}", flush=True)
+
+
 def time_growth(n: int) -> tuple[float, float, float]:
     """Seconds of a default fit and of its own neighbor search, and the ARI."""
     from afcm.graph import similarity
@@ -128,6 +162,8 @@ def main(arguments: list[str] | None = None) -> None:
     part, *wanted = arguments or ["grid"]
     if part == "growth":
         measure_growth(tuple(int(n) for n in wanted) or (*GROWTH, MILLION))
+    elif part == "cpu":
+        compare_alone(wanted)
     else:
         compare_grid(wanted)
 
