@@ -85,6 +85,16 @@ def test_surroundings_of_many_nodes_are_the_nearest_of_a_sample(monkeypatch):
     np.testing.assert_allclose(average_surroundings(points, values, 3), expected)
 
 
+def test_very_many_clusters_have_smaller_surroundings(monkeypatch):
+    """4096 nodes in all are drawn, but at least 16 for each cluster."""
+    asked = []
+    monkeypatch.setattr(density, "draw_rows", lambda n, size, random: asked.append(size) or np.arange(size))
+    points = np.random.default_rng(0).standard_normal((9000, 1))
+    for n_clusters, size in ((10, 640), (64, 4096), (100, 4000), (200, 4000), (300, 4800)):
+        average_surroundings(points, points[:, 0], n_clusters)
+        assert asked.pop() == size
+
+
 def test_masses_fall_with_the_excess_over_the_dense_quarter():
     excess = np.array([-2.0, -1.0, 0.0, 0.5, 1.0, 100.0, -1.0, -1.0, -1.0])  # the first quartile is -1
     expected = np.exp(-3.0 * np.maximum(excess + 1, 0))

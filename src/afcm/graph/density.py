@@ -34,6 +34,8 @@ STRENGTH = 8.0
 QUANTILE = 0.25
 # The surroundings are about n/c nodes: the so many nearest of a random sample of so many for each cluster.
 SURROUNDINGS = 64
+# With very many clusters each has fewer in the sample: about so many in all, and at least so many for each cluster.
+MOST_SAMPLED, FEWEST_SURROUNDINGS = 4096, 16
 # No mass is smaller: a far node must not disappear in rounding.
 LEAST_MASS = 1e-6
 # A piece of the graph keeps its mass if it has at least this share of the mean cluster size n/c.
@@ -80,10 +82,11 @@ def neighbor_log_distances(points: Any, k: int, queries: Any = None) -> Floats:
 def average_surroundings(points: Any, values: Floats, n_clusters: int) -> Floats:
     """Mean of a value over the surroundings of each node."""
     xp, n = array_namespace(values), points.shape[0]
-    if n <= SURROUNDINGS * n_clusters:
-        sample, n_near = np.arange(n), min(SURROUNDINGS, max(round(n / n_clusters), 2), n)
+    each = min(SURROUNDINGS, max(MOST_SAMPLED // n_clusters, FEWEST_SURROUNDINGS))
+    if n <= each * n_clusters:
+        sample, n_near = np.arange(n), min(each, max(round(n / n_clusters), 2), n)
     else:
-        sample, n_near = draw_rows(n, SURROUNDINGS * n_clusters, np.random.RandomState(0)), SURROUNDINGS
+        sample, n_near = draw_rows(n, each * n_clusters, np.random.RandomState(0)), each
     drawn, theirs = take_rows(points, sample), take_rows(values, sample)
     blocks = (slice(begin, begin + BLOCK_ROWS) for begin in range(0, n, BLOCK_ROWS))
     means = [xp.mean(theirs[find_neighbors(drawn, n_near, points[rows]).indices], axis=1) for rows in blocks]
