@@ -5,12 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sklearn.datasets import load_wine
+from sklearn.preprocessing import minmax_scale
 
 from afcm import AFCM
 from afcm.fitting import graph_views
 from afcm.fitting.starts import start_prepared
 from afcm.graph.density import STRENGTH
 from afcm.graph.prepared import GraphSetting
+
+WINE = minmax_scale(load_wine().data)
 
 
 def test_every_kernel_has_half_to_four_times_the_neighbors():
@@ -29,8 +32,7 @@ def test_a_view_has_at_least_three_neighbors_and_at_most_all():
 
 @pytest.mark.parametrize("doubled", [False, True])
 def test_views_are_spectral_clusters_of_their_own_graphs(doubled):
-    X = load_wine().data
-    X = np.vstack([X, X[:40]]) if doubled else X
+    X = np.vstack([WINE, WINE[:40]]) if doubled else WINE
     prepared = AFCM(3, n_neighbors=8).prepare(X)
     found = graph_views.label_views(prepared, 3, 12)
     for number, (kernel, k) in enumerate(graph_views.list_views(12, 8, prepared.n_nodes)):
@@ -42,7 +44,7 @@ def test_views_are_spectral_clusters_of_their_own_graphs(doubled):
 
 
 def test_neighbors_are_searched_for_once(monkeypatch):
-    prepared, asked = AFCM(3, n_neighbors=8).prepare(load_wine().data), []
+    prepared, asked = AFCM(3, n_neighbors=8).prepare(WINE), []
     search = graph_views.search_neighbors
     monkeypatch.setattr(graph_views, "search_neighbors", lambda *how: asked.append(how[1]) or search(*how))
     graph_views.label_views(prepared, 3, 6)
