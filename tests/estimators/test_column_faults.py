@@ -174,3 +174,10 @@ def test_most_neighbors_must_be_those_by_the_column_alone(seed):
     X = random.normal(size=(200, 2)) + np.repeat([[0, 0], [20, 0]], 100, axis=0)
     assert not decides_neighbors(X, 0)
     assert decides_neighbors(X * [30, 1], 0)
+
+
+def test_a_handful_of_samples_says_nothing_about_columns():
+    few = np.array([[0.0, 1], [0, 2], [5, 1], [5, 2]])
+    warn_of_scale("AFCM", np.repeat(few, 4, axis=0)[:19])
+    with pytest.warns(ScaleWarning, match="column 0"):
+        warn_of_scale("AFCM", np.random.default_rng(0).random((20, 2)) * [1000, 1])

@@ -20,8 +20,8 @@ ENCODE = "leave the column out, or make coordinates of such columns with afcm.ta
 FILL = "fill them with afcm.tables.TableScaler or sklearn.impute.SimpleImputer, or leave the rows out"
 # A column that holds more than this share of the squared distances leaves the others no say.
 NO_SAY = 0.9
-# Rows by which the share is estimated.
-SCALE_ROWS, NEIGHBOR_ROWS = 10_000, 1000
+# Rows by which the share is estimated, and the fewest that say anything about columns.
+SCALE_ROWS, NEIGHBOR_ROWS, FEWEST_ROWS = 10_000, 1000, 20
 N_NEIGHBORS = 5
 
 
@@ -96,7 +96,7 @@ def refuse_missing(X: Any, names: Any = None) -> None:
 
 def warn_of_scale(model: str, X: Any, names: Any = None) -> None:
     """Warn if one of several columns that vary holds nearly all of the squared distances between samples."""
-    if sp.issparse(X) or arrays.is_chunked(X) or X.shape[1] < 2:
+    if sp.issparse(X) or arrays.is_chunked(X) or X.shape[1] < 2 or X.shape[0] < FEWEST_ROWS:
         return
     sample = np.asarray(arrays.to_host(X[:: max(X.shape[0] // SCALE_ROWS, 1)]), dtype=np.float64)
     sample = sample / max(float(np.abs(sample).max()), np.finfo(float).tiny)  # squares neither overflow nor vanish
