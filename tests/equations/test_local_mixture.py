@@ -8,6 +8,7 @@ from scipy.stats import multivariate_normal, norm
 
 from afcm.equations import local_mixture as equations
 from afcm.equations.local_mixture import Background, Parameters, Statistics
+from afcm.equations.quadratic import dimension_of, quadratic_features
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -44,8 +45,8 @@ def case(seed, d=3, n=40, background=True):
 @pytest.mark.parametrize("d", [1, 2, 5])
 def test_features_are_one_the_sample_and_its_products(d):
     points = np.random.RandomState(d).normal(size=(7, d))
-    features = equations.quadratic_features(points)
-    assert equations.dimension_of(features) == d
+    features = quadratic_features(points)
+    assert dimension_of(features) == d
     for x, column in zip(points, features.T, strict=True):
         products = [x[a] * x[b] for a in range(d) for b in range(a, d)]
         np.testing.assert_allclose(column, [1.0, *x, *products], rtol=1e-15)
@@ -53,7 +54,7 @@ def test_features_are_one_the_sample_and_its_products(d):
 
 def test_the_dimension_is_known_from_the_number_of_features():
     for d in range(1, 40):
-        assert equations.dimension_of(np.empty(((d + 1) * (d + 2) // 2, 1))) == d
+        assert dimension_of(np.empty(((d + 1) * (d + 2) // 2, 1))) == d
 
 
 def test_boxes_have_their_volumes():
@@ -79,7 +80,7 @@ def test_shares_and_likelihoods_do_not_underflow():
 @pytest.mark.parametrize("d", [1, 2, 4])
 def test_log_joint_is_the_densities_of_scipy(d, background):
     points, _, boxes, parameters = case(d, d, background=background)
-    features = equations.quadratic_features(points)
+    features = quadratic_features(points)
     found = equations.log_joint(features, *equations.joint_coefficients(parameters), boxes, parameters.background)
     np.testing.assert_allclose(np.exp(found), slow_joint(points, parameters, boxes), rtol=1e-9, atol=1e-300)
 
@@ -96,7 +97,7 @@ def watched_blocks(monkeypatch):
 @pytest.mark.parametrize("background", [True, False])
 def test_an_e_step_is_an_explicit_loop(background, watched_blocks):
     points, masses, boxes, parameters = case(3, n=600, background=background)
-    features = equations.quadratic_features(points)
+    features = quadratic_features(points)
     statistics, log_likelihood = equations.expected_statistics(features, boxes, masses, parameters)
     joint = slow_joint(points, parameters, boxes)
     shares = masses * joint / joint.sum(axis=0)
@@ -111,7 +112,7 @@ def test_an_m_step_is_weighted_means_and_covariances():
     points, masses, _, _ = case(4, d=3, n=60)
     rng = np.random.RandomState(1)
     shares = rng.dirichlet(np.ones(7), size=60).T * masses
-    features = equations.quadratic_features(points)
+    features = quadratic_features(points)
     statistics = Statistics(shares[:5] @ features.T, shares[5:].sum(axis=1))
     floor = np.array([0.1, 100.0, 0.1])
     spherical = np.array([False, False, False, True])
@@ -132,7 +133,7 @@ def test_an_m_step_is_weighted_means_and_covariances():
 def test_an_m_step_without_a_background_shares_out_all_weight():
     points, masses, _, _ = case(4, d=2, n=30)
     shares = np.random.RandomState(1).dirichlet(np.ones(3), size=30).T * masses
-    features = equations.quadratic_features(points)
+    features = quadratic_features(points)
     statistics = Statistics(shares @ features.T, np.zeros(2))
     found = equations.maximize(statistics, features @ masses, np.ones(2), np.zeros(3, dtype=bool), None)
     assert found.background is None
@@ -142,7 +143,7 @@ def test_an_m_step_without_a_background_shares_out_all_weight():
 def test_an_unused_wide_gaussian_becomes_that_of_all_samples():
     """To its sums come those of all samples, times 1e-12."""
     points, masses, _, _ = case(8, d=2, n=30)
-    features = equations.quadratic_features(points)
+    features = quadratic_features(points)
     own = np.random.RandomState(2).uniform(size=30)
     statistics = Statistics(1e-12 * (features @ own)[None], np.array([0.0, 0.25 * masses.sum()]))
     found, left = equations.best_background(statistics, features @ masses, np.zeros(2), None)
@@ -158,13 +159,13 @@ def test_samples_far_away_count_as_if_they_were_at_eight():
     points[[0, 4, 7]] = [[8.5, -30.0, 0.1], [100.0, 7.5, -8.5], [-9.0, 8.4, 7.6]]
     moved = np.array([[min(max(x, -8.0), 8.0) for x in row] for row in points])
     expected = np.diagonal(np.cov(moved.T, aweights=masses, ddof=0))
-    found = equations.robust_variances(equations.quadratic_features(points), masses)
+    found = equations.robust_variances(quadratic_features(points), masses)
     np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
 def test_a_given_share_is_the_sum_of_the_weights_of_the_background():
     points, masses, boxes, parameters = case(5)
-    features = equations.quadratic_features(points)
+    features = quadratic_features(points)
     statistics, _ = equations.expected_statistics(features, boxes, masses, parameters)
     learned = equations.maximize(statistics, features @ masses, np.ones(3), np.zeros(4, dtype=bool), None)
     given = equations.maximize(statistics, features @ masses, np.ones(3), np.zeros(4, dtype=bool), 0.3)
@@ -177,7 +178,7 @@ def test_a_given_share_is_the_sum_of_the_weights_of_the_background():
 @pytest.mark.parametrize("background", [True, False])
 def test_em_raises_the_log_likelihood(background, share):
     points, masses, boxes, parameters = case(6, d=2, n=200, background=background)
-    features = equations.quadratic_features(points)
+    features = quadratic_features(points)
     total, likelihoods = features @ masses, []
     for _ in range(30):
         statistics, log_likelihood = equations.expected_statistics(features, boxes, masses, parameters)
@@ -189,7 +190,7 @@ def test_em_raises_the_log_likelihood(background, share):
 
 
 def test_an_empty_gaussian_is_wide_and_weighs_nothing():
-    features = equations.quadratic_features(np.random.RandomState(0).normal(size=(20, 2)))
+    features = quadratic_features(np.random.RandomState(0).normal(size=(20, 2)))
     moments = np.vstack([features.sum(axis=1), np.zeros(6)])
     found = equations.maximize(Statistics(moments, np.zeros(2)), moments[0], np.ones(2), np.zeros(2, dtype=bool), None)
     np.testing.assert_array_equal(found.covariances[1], np.eye(2))
@@ -199,7 +200,7 @@ def test_an_empty_gaussian_is_wide_and_weighs_nothing():
 def test_only_gaussians_of_hardly_any_mass_are_empty():
     """The first has a mass that counts as none; the samples of the second are 0 in their last column."""
     points = np.array([[1.0, 0.0], [3.0, 0.0]])
-    moments = np.vstack([np.full(6, 1e-10), equations.quadratic_features(points).sum(axis=1)])
+    moments = np.vstack([np.full(6, 1e-10), quadratic_features(points).sum(axis=1)])
     masses, means, covariances = equations.best_gaussians(moments, np.zeros(2, dtype=bool))
     np.testing.assert_array_equal(masses, [1e-10, 2.0])
     np.testing.assert_array_equal(means, [[0.0, 0.0], [2.0, 0.0]])
@@ -239,7 +240,7 @@ def test_very_far_samples_do_not_exceed_the_peak():
     covariance = 1e12 * np.ones((1, 2, 2)) + 1e-6 * np.eye(2)
     coefficients, peaks = equations.gaussian_coefficients(np.ones(1), np.zeros((1, 2)), covariance)
     points = np.random.RandomState(0).uniform(1e6, 1e9, (50, 1)) * np.ones(2)
-    found = equations.log_joint(equations.quadratic_features(points), coefficients, peaks, np.zeros((2, 50)), None)
+    found = equations.log_joint(quadratic_features(points), coefficients, peaks, np.zeros((2, 50)), None)
     assert (found <= peaks[:, None]).all()
 
 
@@ -297,7 +298,7 @@ def test_contrast_is_the_mean_log_ratio_inside_clusters(watched_blocks):
     joint = slow_joint(points, parameters, boxes)
     clusters, outside = joint[:4].sum(axis=0), joint[4:].sum(axis=0)
     expected = np.average(np.log(clusters / outside), weights=masses * clusters / (clusters + outside))
-    found = equations.cluster_contrast(equations.quadratic_features(points), boxes, masses, parameters)
+    found = equations.cluster_contrast(quadratic_features(points), boxes, masses, parameters)
     assert found == pytest.approx(expected, rel=1e-10)
     assert watched_blocks == [(300, 5 + 2)]
 
@@ -306,7 +307,7 @@ def test_contrast_of_samples_with_no_density_of_one_side():
     """Densities beyond the smallest number: a sample inside has a ratio of 1e300, one outside has no weight."""
     background = Background(np.full(3, 0.1), np.full(1, 1e4), np.ones(1))
     parameters = Parameters(np.full(1, 0.7), np.zeros((1, 1)), np.ones((1, 1, 1)), background)
-    features = equations.quadratic_features(np.array([[0.0], [1e4]]))
+    features = quadratic_features(np.array([[0.0], [1e4]]))
     found = equations.cluster_contrast(features, np.full((2, 2), -5000.0), np.array([2.0, 3.0]), parameters)
     assert found == pytest.approx(300 * math.log(10), rel=1e-12)
 

@@ -25,8 +25,9 @@ DATA = {
     "flat": (
         np.random.default_rng(0).standard_normal((1000, 2)) * [8, 0.9] + np.repeat([[0, 0], [0, 3]], 500, 0),
         2,
-        "overlap",
+        "mixture",
     ),
+    "wide moons": (make_moons(1500, noise=0.25, random_state=2)[0], 2, "overlap"),
     "wine": (scaled(load_wine().data), 3, "views"),  # 178 samples are too few for Gaussians in 13 columns
 }
 
@@ -115,9 +116,17 @@ def test_flat_clusters_one_above_the_other_are_not_cut_across():
     model = AFCM(c, random_state=0).fit(X)
     assert adjusted_rand(above, model.labels_) > 0.95
     assert adjusted_rand(above, model.paper_memberships_.argmax(axis=1)) < 0.5  # the first opinion, kept by its name
-    assert adjusted_rand(above, AFCM(c, density_strength=0, random_state=0).fit(X).labels_) < 0.5  # nobody asks
     half = AFCM(c, random_state=0).fit(X[::2])
     assert adjusted_rand(above[1::2], half.predict(X[1::2])) > 0.95
+
+
+def test_moons_that_overlap_are_not_cut_across():
+    X, y = make_moons(1500, noise=0.25, random_state=2)
+    model = AFCM(2, random_state=0).fit(X)
+    assert model.membership_method_ == "overlap"
+    assert clustering_accuracy(y, model.labels_) > 0.93
+    assert clustering_accuracy(y, model.paper_memberships_.argmax(axis=1)) < 0.9  # the first opinion
+    assert clustering_accuracy(y, AFCM(2, density_strength=0, random_state=0).fit(X).labels_) < 0.85  # nobody asks
 
 
 def test_a_cluster_that_a_walk_never_reaches_is_ruled_out():

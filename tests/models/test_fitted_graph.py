@@ -160,6 +160,7 @@ class Posterior(NamedTuple):
     """A mixture that knows what it will be asked."""
 
     rows: object
+    one_each: bool = False
 
     def posterior(self, points):
         return self.rows[: len(points)], None
@@ -175,6 +176,10 @@ def test_a_posterior_is_ruled_out_where_the_walk_never_goes():
     found = fitted_graph.to_posterior(Posterior(rows), NEW[:3], walked)
     np.testing.assert_allclose(found, expected)
     np.testing.assert_array_equal(fitted_graph.to_posterior(Posterior(rows), NEW[:3], None), rows)
+    walked = np.array([[0.5, 0.5, 0.0], [1e-9, 0.1, 0.9], [1e-9, 0.5, 0.5]])  # one density each: other pieces alone
+    expected = [[0.625, 0.375, 0.0], [0.6, 0.4, 0.0], [1.0, 0.0, 0.0]]
+    found = fitted_graph.to_posterior(Posterior(rows, one_each=True), NEW[:3], walked)
+    np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
 def test_memberships_of_a_mixture():

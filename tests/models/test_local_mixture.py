@@ -11,6 +11,7 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs, make_moons
 from sklearn.metrics import roc_auc_score
 
+from afcm.equations.quadratic import quadratic_features
 from afcm.models import cluster_gaussians, learning_sample
 from afcm.models.cluster_mixture import Sample
 from afcm.models.distance_background import DistanceBackground
@@ -388,7 +389,7 @@ def test_cells_are_the_groups_of_separate_samples():
 @pytest.mark.parametrize("n_groups", [1, 2, 4])
 def test_bic_finds_the_number_of_gaussians(n_groups):
     points, _ = make_blobs(400, 2, centers=[[0, 0], [8, 0], [0, 8], [8, 8]][:n_groups], random_state=0)
-    features = cluster_gaussians.equations.quadratic_features(points / 4)
+    features = quadratic_features(points / 4)
     found = cluster_gaussians.choose_gaussians(points / 4, features, np.ones(400))
     assert len(found.weights) == n_groups
 

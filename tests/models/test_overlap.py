@@ -8,6 +8,7 @@ from scipy.stats import multivariate_normal
 from sklearn.metrics import adjusted_rand_score
 
 from afcm.equations import local_mixture as equations
+from afcm.equations.quadratic import quadratic_features
 from afcm.models import overlap
 from afcm.models.learning_sample import Frame
 from afcm.models.local_mixture import fit_local_mixture, measure_fit
@@ -37,7 +38,7 @@ def test_shares_are_weighted_densities_over_their_sum():
             for weight, mean, covariance in zip(*parameters[:3], strict=True)
         ]
     )
-    found = overlap.responsibilities(equations.quadratic_features(X), parameters)
+    found = overlap.responsibilities(quadratic_features(X), parameters)
     np.testing.assert_allclose(found, densities / densities.sum(axis=0), rtol=1e-9)
 
 
@@ -54,7 +55,7 @@ def test_gaussians_that_share_samples_are_one_group():
 
 
 def test_as_many_gaussians_as_clusters_are_their_own_groups():
-    shares = overlap.responsibilities(equations.quadratic_features(stretched()[0] / 4), three_gaussians())
+    shares = overlap.responsibilities(quadratic_features(stretched()[0] / 4), three_gaussians())
     assert sorted(overlap.group_gaussians(shares, np.ones(900), 3)) == [0, 1, 2]
 
 
@@ -98,7 +99,7 @@ def test_many_samples_are_labelled_in_blocks_from_a_sample(monkeypatch):
 def test_labels_of_points_are_the_largest_sums_of_shares():
     parameters, X = three_gaussians(), np.random.default_rng(2).standard_normal((50, 2)) * 3
     frame = Frame(np.arange(2), np.array([1.0, 2.0]), np.array([2.0, 0.5]))
-    shares = overlap.responsibilities(equations.quadratic_features((X - [1, 2]) / [2, 0.5]), parameters)
+    shares = overlap.responsibilities(quadratic_features((X - [1, 2]) / [2, 0.5]), parameters)
     expected = [int(share[0] + share[2] < share[1]) for share in shares.T]
     np.testing.assert_array_equal(overlap.label_points(X, frame, parameters, np.eye(2)[[0, 1, 0]]), expected)
 

@@ -1,8 +1,8 @@
 """Mixtures of full Gaussians with a background, one pure function per equation.
 
-Samples enter as ``features``: the columns of an F×n table are ``(1, x, x_a x_b for a ≤ b)``. The logarithm of a
-Gaussian is linear in them, and so are the sums of an M-step, so both steps of EM are matrix products for all Gaussians
-at once. Samples should be centered and scaled: variances are differences of moments.
+Samples enter as ``features`` (`afcm.equations.quadratic`). The logarithm of a Gaussian is linear in them, and so are
+the sums of an M-step, so both steps of EM are matrix products for all Gaussians at once. Samples should be centered and
+scaled: variances are differences of moments.
 
 The background has three parts: a wide axis-parallel Gaussian and two boxes. Where there is one, rows of ``log_joint``
 are the M Gaussians, the wide Gaussian and the two boxes.
@@ -11,12 +11,13 @@ are the M Gaussians, the wide Gaussian and the two boxes.
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
-from afcm._typing import Floats, Integers, Masks
+from afcm._typing import Floats, Masks
+from afcm.equations.cluster_forms import COVARIANCES, GAUSSIANS, Form, n_numbers, student_factors, to_student
+from afcm.equations.quadratic import dimension_of, product_indices
 
 # Added to every variance of a Gaussian; samples have variances of about 1.
 RIDGE = 1e-6
@@ -44,45 +45,27 @@ class Background(NamedTuple):
 
 
 class Parameters(NamedTuple):
-    """Weights, means and covariances of M Gaussians, and the background or None; all weights sum to 1."""
+    """Weights, means and covariances of M Gaussians, and the background or None; all weights sum to 1.
+
+    With finite ``degrees`` of freedom they are t-distributions, and there is no background.
+    """
 
     weights: Floats  # M
     means: Floats  # M×d
     covariances: Floats  # M×d×d
     background: Background | None
+    degrees: float = math.inf
 
 
 class Statistics(NamedTuple):
-    """Sums over samples: shares times features for each Gaussian (the wide one last), and the masses of the boxes."""
+    """Sums over samples: shares times features for each Gaussian (the wide one last), and the masses of the boxes.
+
+    For t-distributions far samples count less in the moments, and ``shares`` are the sums of the shares alone.
+    """
 
     moments: Floats  # M×F, or (M+1)×F with a background
     boxes: Floats  # 2
-
-
-@lru_cache(maxsize=64)
-def product_indices(dimension: int) -> tuple[Integers, Integers, Floats]:
-    """Rows a and columns b of the products ``x_a x_b`` in their order, and how often each is in ``−½ xᵀ P x``."""
-    rows, columns = np.triu_indices(dimension)
-    return rows, columns, np.where(rows == columns, -0.5, -1.0)
-
-
-def quadratic_features(points: Floats) -> Floats:
-    """``(1, x, x_a x_b for a ≤ b)`` of each sample, F×n with ``F = (d + 1)(d + 2) / 2``."""
-    columns = np.ascontiguousarray(points.T)
-    d, n = columns.shape
-    features = np.empty(((d + 1) * (d + 2) // 2, n))
-    features[0] = 1.0
-    features[1 : d + 1] = columns
-    at = d + 1
-    for a in range(d):
-        np.multiply(columns[a], columns[a:], out=features[at : at + d - a])
-        at += d - a
-    return features
-
-
-def dimension_of(features: Floats) -> int:
-    """d of an F×n table of features."""
-    return (math.isqrt(8 * features.shape[0] + 1) - 3) // 2
+    shares: Floats | None = None  # M
 
 
 def cholesky_factors(covariances: Floats) -> Floats:
@@ -112,7 +95,7 @@ def gaussian_coefficients(weights: Floats, means: Floats, covariances: Floats) -
 
 def joint_coefficients(parameters: Parameters) -> tuple[Floats, Floats]:
     """Coefficients and peaks of all Gaussians, the wide one of a background last."""
-    weights, means, covariances, background = parameters
+    weights, means, covariances, background, _ = parameters
     if background is not None:
         weights = np.append(weights, background.weights[0])
         means = np.vstack([means, background.mean])
@@ -127,11 +110,19 @@ def box_log_densities(points: Floats, log_volumes: Floats, low: Floats, high: Fl
 
 
 def log_joint(
-    features: Floats, coefficients: Floats, peaks: Floats, boxes: Floats, background: Background | None
+    features: Floats,
+    coefficients: Floats,
+    peaks: Floats,
+    boxes: Floats,
+    background: Background | None,
+    *,
+    degrees: float = math.inf,
 ) -> Floats:
     """``log w_k p_k(x_i)`` of all Gaussians and, with a background, its boxes: rows are parts, columns samples."""
     gaussians = coefficients @ features
     np.minimum(gaussians, peaks[:, None], out=gaussians)  # very far samples: rounding must not exceed the peak
+    if math.isfinite(degrees):
+        return to_student(gaussians, peaks, dimension_of(features), degrees)
     if background is None:
         return gaussians
     return np.concatenate([gaussians, boxes + np.log(background.weights[1:, None])])
@@ -158,17 +149,20 @@ def expected_statistics(
 ) -> tuple[Statistics, float]:
     """The E-step: sums of all samples' shares, and the log likelihood (each sample counted by its mass)."""
     coefficients, peaks = joint_coefficients(parameters)
-    moments, in_boxes, log_likelihood = np.zeros_like(coefficients), np.zeros(N_BOXES), 0.0
-    for block in row_blocks(len(masses), len(peaks) + N_BOXES):
+    background, degrees = parameters.background, parameters.degrees
+    moments, sums, log_likelihood = np.zeros_like(coefficients), np.zeros(len(peaks) + N_BOXES), 0.0
+    for block in row_blocks(len(masses), len(sums)):
         part = features[:, block]
-        joint = log_joint(part, coefficients, peaks, boxes[:, block], parameters.background)
+        joint = log_joint(part, coefficients, peaks, boxes[:, block], background, degrees=degrees)
+        heavy = math.isfinite(degrees)
+        factors = student_factors(joint, peaks, dimension_of(features), degrees) if heavy else None
         shares, likelihoods = normalize(joint)
         log_likelihood += float(likelihoods @ masses[block])
         shares *= masses[block]
-        moments += shares[: len(peaks)] @ part.T
-        if parameters.background is not None:
-            in_boxes += shares[len(peaks) :].sum(axis=1)
-    return Statistics(moments, in_boxes), log_likelihood
+        sums[: len(shares)] += shares.sum(axis=1)
+        moments += (shares[: len(peaks)] if factors is None else shares * factors) @ part.T
+    in_gaussians = sums[: len(peaks)] if math.isfinite(degrees) else None
+    return Statistics(moments, sums[len(peaks) :], in_gaussians), log_likelihood
 
 
 def means_and_covariances(moments: Floats) -> tuple[Floats, Floats]:
@@ -225,7 +219,13 @@ def best_background(
 
 
 def maximize(
-    statistics: Statistics, total: Floats, variances: Floats, spherical: Masks, share: float | None
+    statistics: Statistics,
+    total: Floats,
+    variances: Floats,
+    spherical: Masks,
+    share: float | None,
+    *,
+    form: Form = GAUSSIANS,
 ) -> Parameters:
     """The M-step. ``share`` is the given weight of the background, or None where it is learned."""
     n_gaussians = len(spherical)
@@ -233,7 +233,10 @@ def maximize(
     if len(statistics.moments) > n_gaussians:
         background, left = best_background(statistics, total, variances, share)
     masses, means, covariances = best_gaussians(statistics.moments[:n_gaussians], spherical)
-    return Parameters(masses / masses.sum() * left, means, covariances, background)
+    covariances = COVARIANCES[form.covariances](masses, covariances, form.unit)
+    masses = masses if statistics.shares is None else np.maximum(statistics.shares, MIN_MASS)
+    masses = np.ones(n_gaussians) if form.balanced else masses
+    return Parameters(masses / masses.sum() * left, means, covariances, background, form.degrees)
 
 
 def has_background(parameters: Parameters) -> bool:
@@ -256,10 +259,10 @@ def without_part(parameters: Parameters, part: int) -> Parameters:
     return parameters._replace(background=background._replace(weights=weights))
 
 
-def n_parameters(parameters: Parameters) -> int:
+def n_parameters(parameters: Parameters, form: Form = GAUSSIANS) -> int:
     """Free numbers of a mixture as BIC counts them; parts of the background that are hardly used do not count."""
     n_gaussians, d = parameters.means.shape
-    count = n_gaussians * (d + 1) * (d + 2) // 2
+    count = n_numbers(form, n_gaussians, d)
     if parameters.background is None:
         return count
     used = parameters.background.weights > USED_WEIGHT

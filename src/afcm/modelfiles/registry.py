@@ -302,7 +302,10 @@ PARTS: dict[str, Kind] = {
             "log_volumes": floats("boxes"),
             "low": floats("p"),
             "high": floats("p"),
+            "degrees": number,
+            "n_free": whole(0),
         },
+        newer=frozenset({"degrees", "n_free"}),
     ),
     "DistanceBackground": Kind(
         DistanceBackground,

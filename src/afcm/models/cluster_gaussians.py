@@ -9,6 +9,7 @@ import numpy as np
 
 from afcm._typing import Floats, Integers, Masks
 from afcm.equations import local_mixture as equations
+from afcm.equations.cluster_forms import GAUSSIANS, Form
 from afcm.equations.local_mixture import Parameters, Statistics
 
 # EM: most steps, and the least gain of the log likelihood a sample.
@@ -29,11 +30,12 @@ def alternate(
     share: float | None = None,
     steps: int = MAX_STEPS,
     tol: float = TOL,
+    form: Form = GAUSSIANS,
 ) -> tuple[Parameters, float]:
     """EM: M-step and E-step in turn until the log likelihood hardly rises; parameters and their log likelihood."""
     total, variances, old = features @ masses, equations.robust_variances(features, masses), -math.inf
     for _ in range(steps):
-        parameters = equations.maximize(statistics, total, variances, spherical, share)
+        parameters = equations.maximize(statistics, total, variances, spherical, share, form=form)
         statistics, log_likelihood = equations.expected_statistics(features, boxes, masses, parameters)
         if log_likelihood - old < tol * total[0]:
             break

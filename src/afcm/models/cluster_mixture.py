@@ -11,7 +11,9 @@ import numpy as np
 
 from afcm._typing import Floats, Integers, Masks
 from afcm.equations import local_mixture as equations
+from afcm.equations.cluster_forms import GAUSSIANS, Form
 from afcm.equations.local_mixture import Parameters, Statistics
+from afcm.equations.quadratic import quadratic_features
 from afcm.models.cluster_gaussians import MAX_STEPS, TOL, alternate, choose_gaussians
 from afcm.models.learning_sample import Boxes, rows_by_cluster
 
@@ -25,6 +27,9 @@ MIN_EXCESS, MIN_WIDE_EXCESS = 0.8, 0.6  # the latter for each dimension
 
 # Without a background EM ends earlier: where clusters overlap, the last bits of likelihood fit chance.
 PLAIN_TOL = 1e-4
+# Several Gaussians of a cluster may as well hold samples of the next: nothing but the labels says whose they are, and
+# with more steps of EM they drift away from these.
+NEAR_STEPS = 8
 Share = float | Literal["auto"] | None
 
 
@@ -44,11 +49,12 @@ class Start(NamedTuple):
 
 
 class Fit(NamedTuple):
-    """BIC of a mixture, its parameters and the cluster of each Gaussian."""
+    """BIC of a mixture, its parameters, the cluster of each Gaussian, and how many numbers were learned."""
 
     criterion: float
     parameters: Parameters
     owners: Integers
+    n_free: int
 
     @property
     def background_weights(self) -> Floats:
@@ -73,7 +79,7 @@ class Sample:
     def from_points(cls, points: Floats, labels: Integers, n_clusters: int, core: Masks, masses: Floats) -> Sample:
         """Features, boxes and members of scaled points."""
         boxes = Boxes.around(points, core)
-        features, members = equations.quadratic_features(points), rows_by_cluster(labels, n_clusters)
+        features, members = quadratic_features(points), rows_by_cluster(labels, n_clusters)
         return cls(points, features, masses, core, members, boxes, equations.box_log_densities(points, *boxes))
 
     @property
@@ -101,6 +107,11 @@ class Sample:
         starts = self.starts(np.ones(len(self.masses), dtype=bool))
         return min((self.maximize_likelihood(start, None) for start in starts), key=lambda fit: fit.criterion)
 
+    def fit_near_labels(self) -> Fit:
+        """Gaussians that hold all samples, several where a cluster asks for them, after few steps from the labels."""
+        start, *_ = self.starts(np.ones(len(self.masses), dtype=bool))
+        return self.alternate(start, tol=0.0, steps=NEAR_STEPS)
+
     def fit_with_background(self, share: float | None) -> tuple[Fit, Start]:
         """Gaussians that start from the core, with all parts of a background; and their start."""
         starts = [start._replace(statistics=self.with_background(start.statistics)) for start in self.starts(self.core)]
@@ -125,13 +136,23 @@ class Sample:
         groups, several = [], []
         for cluster, members in enumerate(self.members):
             rows = members[kept[members]]
-            rows = members if self.masses[rows].sum() < self.dimension + 2 else rows
+            rows = members if self.is_small(rows) else rows
             if len(rows):
                 several.append(self.cluster_moments(rows))
-                groups.append((cluster, bool(self.masses[rows].sum() < self.dimension + 2)))
+                groups.append((cluster, self.is_small(rows)))
         single = [moments.sum(axis=0, keepdims=True) for moments in several]
         kinds = [several, single] if len(np.concatenate(several)) > len(single) else [single]
         return [Start.from_moments(moments, groups) for moments in kinds]
+
+    def start_one_each(self) -> Start:
+        """One Gaussian for each cluster, from all its samples."""
+        there = [(cluster, rows) for cluster, rows in enumerate(self.members) if len(rows)]
+        moments = [(self.features[:, rows] @ self.masses[rows])[None] for _, rows in there]
+        return Start.from_moments(moments, [(cluster, self.is_small(rows)) for cluster, rows in there])
+
+    def is_small(self, rows: Integers) -> bool:
+        """Whether samples are too few for a covariance."""
+        return bool(self.masses[rows].sum() < self.dimension + 2)
 
     def cluster_moments(self, rows: Integers) -> Floats:
         """Sums of the features of a cluster's samples by its own Gaussians."""
@@ -148,10 +169,22 @@ class Sample:
         return Statistics(moments, np.full(equations.N_BOXES, outside.sum()))
 
     def maximize_likelihood(self, start: Start, share: float | None) -> Fit:
+        """EM from the sums of a start."""
+        plain = len(start.statistics.moments) == len(start.owners)
+        return self.alternate(start, share=share, tol=PLAIN_TOL if plain else TOL)
+
+    def alternate(
+        self,
+        start: Start,
+        *,
+        share: float | None = None,
+        tol: float = TOL,
+        steps: int = MAX_STEPS,
+        form: Form = GAUSSIANS,
+    ) -> Fit:
         """EM from the sums of a start, in few steps where each is expensive."""
         statistics, owners, spherical = start
-        steps = int(min(MAX_STEPS, max(3, MAX_WORK / (len(self.masses) * (len(spherical) + 3)))))
-        plain = len(statistics.moments) == len(owners)
+        steps = int(min(steps, max(3, MAX_WORK / (len(self.masses) * (len(spherical) + 3)))))
         found, log_likelihood = alternate(
             self.features,
             self.box_densities,
@@ -160,10 +193,11 @@ class Sample:
             spherical,
             share=share,
             steps=steps,
-            tol=PLAIN_TOL if plain else TOL,
+            tol=tol,
+            form=form,
         )
-        n_free, total = equations.n_parameters(found), float(self.masses.sum())
-        return Fit(equations.bayesian_criterion(log_likelihood, n_free, total), found, owners)
+        n_free, total = equations.n_parameters(found, form), float(self.masses.sum())
+        return Fit(equations.bayesian_criterion(log_likelihood, n_free, total), found, owners, n_free)
 
     def stands_out(self, parameters: Parameters) -> bool:
         """Whether the background is the lesser part, and the clusters are clearly denser."""

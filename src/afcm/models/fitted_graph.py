@@ -17,8 +17,9 @@ from afcm.models.agreement import keep_labels
 from afcm.models.fitted_background import score_samples
 from afcm.models.local_mixture import LocalMixture
 
-# A cluster is ruled out where a walk visits it with a probability well below this.
-RULED_OUT = 5e-4
+# A cluster is ruled out where a walk visits it with a probability well below the first number. Where one density
+# describes each cluster, densities that overlap are right, and only other pieces of the graph are ruled out.
+RULED_OUT, RULED_OUT_ONE_EACH = 5e-4, 1e-15
 # What memberships are, by the method that made them: words for titles and reports.
 METHOD_WORDS = {
     "mixture": "probabilities by a mixture inside the clusters",
@@ -154,7 +155,7 @@ def to_posterior(mixture: LocalMixture, points: Any, walked: Any) -> Any:
     if walked is None:
         return posterior
     xp = array_namespace(walked)
-    allowed = posterior * (walked / (walked + RULED_OUT))
+    allowed = posterior * (walked / (walked + (RULED_OUT_ONE_EACH if mixture.one_each else RULED_OUT)))
     total = xp.sum(allowed, axis=1, keepdims=True)
     return ratio(allowed, total, walked)
 

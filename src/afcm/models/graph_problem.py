@@ -30,8 +30,10 @@ from afcm.models.overlap import find_overlapping
 
 # Densities are learned from at most so many nodes, and so many for each cluster.
 MOST_NODES, NODES_PER_CLUSTER = 20_000, 400
-# The labels of a mixture may cut so much more of the graph, for each cluster.
-MORE_CUT = 0.03
+# The labels of a mixture may cut so much more of the graph, for each cluster. Where one density for each cluster
+# explains the samples better than several do, it may cut more: graphs halve a large cluster rather than cut a small
+# one out of it.
+MORE_CUT, MORE_CUT_ONE_EACH = 0.03, 0.15
 # Clusters touch if they lose at least this share of their edges.
 TOUCHING = 0.002
 # Half the cut is worth so much BIC a sample, times log 2; smaller cuts are all the same.
@@ -72,7 +74,7 @@ def keep_fit(
     fitted = FittedGraph(prepared.similarity, extension, prepared.base, prepared.nodes.inverse, dtype)
     if prepared.points is not None and not (paper and share is None):  # given similarities tell no density
         own = None if isinstance(prepared, PreparedAnchors) else fitted.extension.memberships
-        fitted = replace(fitted, densities=learn_densities(prepared, fitted, own, share))
+        fitted = replace(fitted, densities=learn_densities(prepared, fitted, own, share, refine=not paper))
     if paper:
         return fitted
     return ask_mixture(prepared, problem, choose_memberships(prepared, problem, fitted), share)
@@ -93,7 +95,9 @@ def choose_memberships(prepared: PreparedGraph, problem: GraphProblem, fitted: F
     if not isinstance(fitted.densities, LocalMixture):
         return fitted
     posterior = to_posterior(fitted.densities, prepared.points, walked)
-    if measure_cut(problem, graph, posterior) > measure_cut(problem, graph, own) + MORE_CUT * own.shape[1]:
+    one_each = fitted.densities.one_each and fitted.densities.share == 0
+    more = (MORE_CUT_ONE_EACH if one_each else MORE_CUT) * own.shape[1]
+    if measure_cut(problem, graph, posterior) > measure_cut(problem, graph, own) + more:
         return fitted
     return replace(fitted, method="mixture", of_nodes=posterior)
 
@@ -145,11 +149,12 @@ def measure_cut(problem: GraphProblem, graph: Graph, memberships: Any) -> float:
 
 
 def learn_densities(
-    prepared: PreparedGraph, fitted: FittedGraph, own: Any, share: Share
+    prepared: PreparedGraph, fitted: FittedGraph, own: Any, share: Share, *, refine: bool = True
 ) -> LocalMixture | DistanceBackground:
     """Densities of the clusters and the background, from some thousand nodes with their own memberships.
 
-    Anchors were learned without clear background, so there the samples themselves are drawn from.
+    ``refine`` is that of `fit_local_mixture`. Anchors were learned without clear background, so there the samples
+    themselves are drawn from.
     """
     n_clusters, of_samples = fitted.extension.n_clusters, isinstance(prepared, PreparedAnchors)
     points, counts = prepared.points, prepared.nodes.masses
@@ -164,7 +169,7 @@ def learn_densities(
         memberships = take_rows(own, rows)
         logs = log_distances(take_rows(prepared.similarity.scales, rows) ** 2)
     labels = to_host(memberships).argmax(axis=1)
-    return fit_local_mixture(points, labels, n_clusters, to_host(logs), masses, share=share)
+    return fit_local_mixture(points, labels, n_clusters, to_host(logs), masses, share=share, refine=refine)
 
 
 def draw_nodes(n_nodes: int, n_clusters: int) -> Any:

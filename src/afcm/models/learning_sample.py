@@ -16,6 +16,8 @@ MARGIN = 0.2
 ROUNDING = 1e-13
 # Scaled coordinates are at most this, so that rounding of their products does not matter: further is as far.
 LARGEST = 1e6
+# Scales of columns that differ by more than this count as differing by so much, where spheres are looked for.
+MOST_RATIO = 1e6
 # The densest share of each cluster, by mass.
 CORE = 0.7
 # Samples that a small cluster keeps when not all samples are used.
@@ -76,6 +78,11 @@ class Frame(NamedTuple):
         scale = np.where(scale > ROUNDING * np.abs(points[inner]).max(axis=0), scale, 0.5 * spread)
         columns = np.flatnonzero(spread > ROUNDING * np.abs(points).max(axis=0))
         return cls(columns, center[columns], scale[columns])
+
+    @property
+    def unit(self) -> Floats:
+        """Variances of the scaled columns of a sphere, relative to the largest."""
+        return np.maximum(self.scale.min() / self.scale, 1.0 / MOST_RATIO) ** 2
 
     def apply(self, points: Floats) -> Floats:
         """Points in the unit of the core."""

@@ -10,6 +10,7 @@ With too few samples for full Gaussians, or without points, the distances to nei
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,9 +20,11 @@ from scipy import sparse
 from afcm._typing import Floats, Integers
 from afcm.equations import local_mixture as equations
 from afcm.equations.local_mixture import Background, Parameters
+from afcm.equations.quadratic import quadratic_features
 from afcm.models.cluster_mixture import Fit, Sample, Share
 from afcm.models.distance_background import DistanceBackground, Distances, finite, fit_distance_background
 from afcm.models.learning_sample import Frame, dense_core, draw_rows
+from afcm.models.one_each import choose_form
 
 # Entries of a table of features that a fit, or a block of new samples, may make.
 MAX_FEATURES, BLOCK_FEATURES = 2e7, 1e6
@@ -52,6 +55,13 @@ class LocalMixture:
     log_volumes: Floats  # of both boxes
     low: Floats  # the box of the core
     high: Floats
+    degrees: float = math.inf  # of freedom: finite ones make the Gaussians t-distributions
+    n_free: int = 0  # numbers that were learned, as BIC counts them
+
+    @property
+    def one_each(self) -> bool:
+        """Whether no cluster has several Gaussians."""
+        return len(self.owners) == len(np.unique(self.owners))
 
     def posterior(self, points: Floats) -> tuple[Floats, Floats]:
         """Probabilities of the clusters, given that a sample is in one (m×c, rows sum to 1), and outlier scores (m).
@@ -68,8 +78,10 @@ class LocalMixture:
             block = slice(start, start + size)
             scaled = frame.apply(points[block])
             boxes = equations.box_log_densities(scaled, self.log_volumes, self.low, self.high)
-            features = equations.quadratic_features(scaled)
-            joint = equations.log_joint(features, coefficients, peaks, boxes, parameters.background)
+            features = quadratic_features(scaled)
+            joint = equations.log_joint(
+                features, coefficients, peaks, boxes, parameters.background, degrees=self.degrees
+            )
             inside, log_clusters = equations.normalize(joint[: len(self.owners)])
             memberships[block] = inside.T @ of_clusters
             if parameters.background is not None:
@@ -92,7 +104,7 @@ class LocalMixture:
         background = None
         if self.share > 0.0:
             background = Background(self.background_weights, self.wide_mean, self.wide_variances)
-        return Parameters(self.weights, self.means, self.covariances, background)
+        return Parameters(self.weights, self.means, self.covariances, background, self.degrees)
 
 
 def fit_local_mixture(
@@ -103,12 +115,14 @@ def fit_local_mixture(
     masses: Floats | None = None,
     *,
     share: Share = "auto",
+    refine: bool = False,
 ) -> LocalMixture | DistanceBackground:
     """Learn the densities of clusters and background from samples with labels.
 
     ``points`` (n×d, or None or sparse), ``labels`` in 0 … c − 1, ``log_distances`` to the k-th neighbor and ``masses``
     have a row for each sample. ``share`` is the weight of the background: "auto" finds it (and may find none), None
-    means no background, a number in (0, 1) is kept.
+    means no background, a number in (0, 1) is kept. ``refine``: where there is no background, one density for each
+    cluster is tried in all forms, so that the probabilities of the clusters are as good as can be.
     """
     labels, log_distances = np.asarray(labels), np.asarray(log_distances, dtype=np.float64)
     masses = np.ones(len(labels)) if masses is None else np.asarray(masses, dtype=np.float64)
@@ -125,7 +139,10 @@ def fit_local_mixture(
         frame = Frame.around(learned, core, masses)
         if can_learn_gaussians(len(frame.columns), n_clusters, masses) and has_density(learned, frame.columns, masses):
             sample = Sample.from_points(frame.apply(learned), labels, n_clusters, core, masses)
-            return as_local_mixture(sample.fit(share), frame, sample)
+            fit = sample.fit(share)
+            if refine and n_clusters > 1 and fit.parameters.background is None:
+                fit = refine_fit(fit, sample, frame.unit)
+            return as_local_mixture(fit, frame, sample)
     return fit_distance_background(Distances(labels, n_clusters, finite(log_distances), masses), core, share)
 
 
@@ -134,10 +151,16 @@ def measure_fit(mixture: LocalMixture, points: Floats, masses: Floats) -> float:
     parameters, frame = mixture.parameters, Frame(mixture.columns, mixture.center, mixture.scale)
     scaled = frame.apply(np.asarray(points, dtype=np.float64))
     boxes = equations.box_log_densities(scaled, mixture.log_volumes, mixture.low, mixture.high)
-    features, total = equations.quadratic_features(scaled), float(masses.sum())
+    features, total = quadratic_features(scaled), float(masses.sum())
     _, log_likelihood = equations.expected_statistics(features, boxes, masses, parameters)
     log_likelihood -= total * float(np.log(mixture.scale).sum())
-    return equations.bayesian_criterion(log_likelihood, equations.n_parameters(parameters), total) / total
+    return equations.bayesian_criterion(log_likelihood, mixture.n_free, total) / total
+
+
+def refine_fit(fit: Fit, sample: Sample, unit: Floats) -> Fit:
+    """One density for each cluster if BIC prefers that, else several Gaussians that stay near the labels."""
+    best = min(fit, choose_form(sample, unit), key=lambda found: found.criterion)
+    return sample.fit_near_labels() if len(best.owners) > len(np.unique(best.owners)) else best
 
 
 def sample_limit(n_clusters: int, n_features: int) -> int:
@@ -178,4 +201,6 @@ def as_local_mixture(fit: Fit, frame: Frame, sample: Sample) -> LocalMixture:
         wide_mean=background.mean,
         wide_variances=background.variances,
         **sample.boxes._asdict(),
+        degrees=parameters.degrees,
+        n_free=fit.n_free,
     )

@@ -16,6 +16,7 @@ from sklearn.metrics import adjusted_rand_score
 from afcm._typing import Floats, Integers
 from afcm.equations import local_mixture as equations
 from afcm.equations.local_mixture import Parameters
+from afcm.equations.quadratic import quadratic_features
 from afcm.linalg.pivoting import assign_by_pivots
 from afcm.linalg.ratios import inverse_sqrt
 from afcm.models.cluster_gaussians import choose_gaussians
@@ -46,7 +47,7 @@ def find_overlapping(
     if not has_density(sample, frame.columns, weights):
         return None
     scaled = frame.apply(sample)
-    features = equations.quadratic_features(scaled)
+    features = quadratic_features(scaled)
     sizes = [n_clusters * multiple for multiple in MULTIPLES]
     fine = choose_gaussians(scaled, features, weights, sizes=sizes, most=MOST_SAMPLES, steps=STEPS)
     if fine is None or len(fine.weights) < n_clusters:
@@ -61,7 +62,7 @@ def find_overlapping(
 
 def label_points(points: Floats, frame: Frame, fine: Parameters, groups: Floats) -> Integers:
     """The group of Gaussians with the largest share in each sample; ``groups`` is M×c, one 1 a row."""
-    features = equations.quadratic_features(frame.apply(np.asarray(points, dtype=np.float64)))
+    features = quadratic_features(frame.apply(np.asarray(points, dtype=np.float64)))
     return (groups.T @ responsibilities(features, fine)).argmax(axis=0)
 
 

@@ -1,0 +1,57 @@
+"""One density for each cluster: Gaussians with something in common, or with heavier tails, where BIC asks for it.
+
+Clusters that a graph cut from each other have covariances of a displaced cut, and EM from there is slow and stops at
+chance. With one covariance or one sphere for all clusters, few numbers are left to learn, and EM finds them from afar.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from afcm._typing import Floats
+from afcm.equations import local_mixture as equations
+from afcm.equations.cluster_forms import COVARIANCES, Form
+from afcm.models.cluster_mixture import Fit, Sample, Start
+
+# Steps of EM: labels that cut across clusters need many.
+STEPS = 100
+# Degrees of freedom of the t-distributions: the first is tried with all covariances, the others with the best of them.
+DEGREES = (6.0, 3.0, 12.0)
+
+
+class Candidate(NamedTuple):
+    """A fit, and the form and the start that it has."""
+
+    fit: Fit
+    form: Form
+    start: Start
+
+
+def choose_form(sample: Sample, unit: Floats) -> Fit:
+    """The best of all forms by BIC, each started from the labels; ``unit`` is what spheres are made of."""
+    start = sample.start_one_each()
+    gaussian = choose(fit_gaussians(sample, start, unit))
+    best = choose([gaussian, *(fit_form(sample, start, Form(name, DEGREES[0], unit)) for name in COVARIANCES)])
+    if best is not gaussian:
+        best = choose([best, *(fit_form(sample, start, best.form._replace(degrees=more)) for more in DEGREES[1:])])
+    return choose([best, fit_form(sample, best.start, best.form._replace(balanced=True))]).fit
+
+
+def choose(candidates: Sequence[Candidate]) -> Candidate:
+    return min(candidates, key=lambda candidate: candidate.fit.criterion)
+
+
+def fit_gaussians(sample: Sample, start: Start, unit: Floats) -> list[Candidate]:
+    """Gaussians of all forms. Those with something in common start also from the answer of those without."""
+    free = fit_form(sample, start, Form())
+    statistics, _ = equations.expected_statistics(
+        sample.features, sample.box_densities, sample.masses, free.fit.parameters
+    )
+    moved = start._replace(statistics=statistics)
+    forms = [Form(name, unit=unit) for name in COVARIANCES if name != "own"]
+    return [free, *(fit_form(sample, begin, form) for form in forms for begin in (start, moved))]
+
+
+def fit_form(sample: Sample, start: Start, form: Form) -> Candidate:
+    return Candidate(sample.alternate(start, steps=STEPS, form=form), form, start)
