@@ -9,9 +9,9 @@ import warnings
 from pathlib import Path
 
 NAMES = ("quality", "toys", "count", "calibration", "coverage", "ablation", "coupled", "literal", "cost")
-NAMES += ("anchors", "noise", "tables")
+NAMES += ("anchors", "noise", "posterior", "tables")
 # Where tables and figures go, if not to docs/label-free.
-FOLDERS = {"noise": Path("docs"), "tables": Path("docs/tables")}
+FOLDERS = {"noise": Path("docs"), "posterior": Path("docs"), "tables": Path("docs/tables")}
 
 
 def make_parser() -> argparse.ArgumentParser:

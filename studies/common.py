@@ -77,17 +77,17 @@ def start_labels(prepared: PreparedGraph, n_clusters: int, seed: int) -> Any:
     return memberships.argmax(axis=1)[prepared.nodes.inverse]
 
 
-def write_csv(path: Path, rows: Sequence[dict[str, Any]]) -> None:
-    """Write a line per row, numbers to four digits after the point."""
+def write_csv(path: Path, rows: Sequence[dict[str, Any]], digits: int = 4) -> None:
+    """Write a line per row, numbers to some digits after the point."""
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
         writer.writeheader()
-        writer.writerows({key: format_value(value) for key, value in row.items()} for row in rows)
+        writer.writerows({key: format_value(value, digits) for key, value in row.items()} for row in rows)
 
 
-def format_value(value: Any) -> Any:
+def format_value(value: Any, digits: int) -> Any:
     """Round a number, so that the text does not change with its last bits."""
-    return f"{value:.4f}" if isinstance(value, float | np.floating) else value
+    return f"{value:.{digits}f}" if isinstance(value, float | np.floating) else value
 
 
 def show(columns: Sequence[str], rows: Iterable[Sequence[Any]], digits: int = 1) -> None:

@@ -198,17 +198,17 @@ same shapes again. AFCM has its defaults but for the number of clusters and the 
 "no densities" is AFCM with `density_strength=0`."""
 
 
-def format_cell(value: Any) -> str:
+def format_cell(value: Any, digits: int) -> str:
     if isinstance(value, float):
-        return "–" if np.isnan(value) else f"{value:.3f}"
+        return "–" if np.isnan(value) else f"{value:.{digits}f}"
     return str(value)
 
 
-def format_page(tables: Iterable[Table]) -> str:
+def format_page(tables: Iterable[Table], head: str, digits: int = 3) -> str:
     """Markdown of a heading, a text and a table for each."""
-    parts = [HEAD]
+    parts = [head]
     for table in tables:
-        cells = [[format_cell(value) for value in line] for line in table.lines]
+        cells = [[format_cell(value, digits) for value in line] for line in table.lines]
         parts += [f"## {table.title}", table.text, format_table(table.columns, cells, numbers=True)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -217,5 +217,5 @@ def write_page(folder: Path, page: Path) -> list[Table]:
     """Write the page from the tables in a folder; give its tables."""
     there = {name: folder / f"{name}.csv" for name in SECTIONS}
     tables = [table for name, path in there.items() if path.exists() for table in SECTIONS[name](read_rows(path))]
-    page.write_text(format_page(tables), encoding="utf-8")
+    page.write_text(format_page(tables, HEAD), encoding="utf-8")
     return tables
