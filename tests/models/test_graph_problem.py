@@ -42,7 +42,7 @@ def test_the_cut_of_labels_is_its_definition():
 def test_so_many_nodes_are_learned_from(monkeypatch):
     monkeypatch.setattr(graph_problem, "MOST_NODES", 50)
     monkeypatch.setattr(graph_problem, "NODES_PER_CLUSTER", 20)
-    np.testing.assert_array_equal(graph_problem.draw_nodes(50, 2), np.arange(50))
-    drawn = graph_problem.draw_nodes(200, 3)
+    np.testing.assert_array_equal(graph_problem.draw_some(50, 2), np.arange(50))
+    drawn = graph_problem.draw_some(200, 3)
     assert drawn.size == 60 == np.unique(drawn).size
     assert drawn.max() < 200

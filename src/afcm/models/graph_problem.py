@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from array_api_compat import array_namespace
 
+from afcm._typing import Floats, Integers
 from afcm.arrays import from_host, is_chunked, take_rows, to_host
 from afcm.arrays.sampling import draw_rows
 from afcm.graph.affinity import Graph, normalized_cut
@@ -34,6 +35,8 @@ MOST_NODES, NODES_PER_CLUSTER = 20_000, 400
 # explains the samples better than several do, it may cut more: graphs halve a large cluster rather than cut a small
 # one out of it.
 MORE_CUT, MORE_CUT_ONE_EACH = 0.03, 0.15
+# Without a graph, posteriors are believed if so many samples keep the model's own label.
+AGREED = 0.9
 # Clusters touch if they lose at least this share of their edges.
 TOUCHING = 0.002
 # Half the cut is worth so much BIC a sample, times log 2; smaller cuts are all the same.
@@ -74,7 +77,10 @@ def keep_fit(
     fitted = FittedGraph(prepared.similarity, extension, prepared.base, prepared.nodes.inverse, dtype)
     if prepared.points is not None and not (paper and share is None):  # given similarities tell no density
         own = None if isinstance(prepared, PreparedAnchors) else fitted.extension.memberships
-        fitted = replace(fitted, densities=learn_densities(prepared, fitted, own, share, refine=not paper))
+        drawn = draw_nodes(prepared, fitted, own)
+        fitted = replace(fitted, densities=drawn.learn_densities(share, refine=not paper))
+        if fitted.walk_graph is None and not paper:
+            return trust_mixture(fitted, drawn)
     if paper:
         return fitted
     return ask_mixture(prepared, problem, choose_memberships(prepared, problem, fitted), share)
@@ -83,13 +89,9 @@ def keep_fit(
 def choose_memberships(prepared: PreparedGraph, problem: GraphProblem, fitted: FittedGraph) -> FittedGraph:
     """Memberships that tell probabilities: posteriors of the mixture, or those after a random walk.
 
-    The mixture must not cut the graph much more than the model's own labels do. Samples in Dask's chunks left no graph
-    to walk on, and keep the model's own memberships.
+    The mixture must not cut the graph much more than the model's own labels do.
     """
-    graph = fitted.walk_graph
-    if graph is None:
-        return fitted
-    own = fitted.extension.memberships
+    graph, own = fitted.walk_graph, fitted.extension.memberships
     walked = diffuse(graph, own)
     fitted = replace(fitted, method="walk", walked=walked, of_nodes=keep_labels(walked, own))
     if not isinstance(fitted.densities, LocalMixture):
@@ -100,6 +102,17 @@ def choose_memberships(prepared: PreparedGraph, problem: GraphProblem, fitted: F
     if measure_cut(problem, graph, posterior) > measure_cut(problem, graph, own) + more:
         return fitted
     return replace(fitted, method="mixture", of_nodes=posterior)
+
+
+def trust_mixture(fitted: FittedGraph, drawn: DrawnNodes) -> FittedGraph:
+    """Posteriors of the mixture for samples in Dask's chunks, which left no graph, if it hardly changes their labels.
+
+    Else the model's own memberships stay.
+    """
+    if not isinstance(fitted.densities, LocalMixture):
+        return fitted
+    same = fitted.densities.posterior(drawn.points)[0].argmax(axis=1) == drawn.labels
+    return replace(fitted, method="mixture") if np.average(same, weights=drawn.masses) >= AGREED else fitted
 
 
 def ask_mixture(prepared: PreparedGraph, problem: GraphProblem, fitted: FittedGraph, share: Share) -> FittedGraph:
@@ -119,7 +132,7 @@ def ask_mixture(prepared: PreparedGraph, problem: GraphProblem, fitted: FittedGr
     if found is None:
         return fitted
     hard = indicator(from_host(found, mine), n_clusters)
-    densities, walked = learn_densities(prepared, fitted, hard, share), diffuse(graph, hard)
+    densities, walked = draw_nodes(prepared, fitted, hard).learn_densities(share), diffuse(graph, hard)
     if not isinstance(densities, LocalMixture):
         return fitted
     posterior = to_posterior(densities, prepared.points, walked)
@@ -134,7 +147,7 @@ def ask_mixture(prepared: PreparedGraph, problem: GraphProblem, fitted: FittedGr
 
 def measure_opinion(prepared: PreparedGraph, mixture: LocalMixture, cut: float) -> float:
     """BIC of the mixture inside some clusters plus ``CUT_WEIGHT log(cut)`` of the graph: lower is better."""
-    rows = draw_nodes(prepared.n_nodes, mixture.n_clusters)
+    rows = draw_some(prepared.n_nodes, mixture.n_clusters)
     points, counts = to_host(take_rows(prepared.points, rows)), prepared.nodes.masses
     masses = np.ones(len(rows)) if counts is None else to_host(take_rows(counts, rows))
     return measure_fit(mixture, points, masses) + CUT_WEIGHT * math.log(max(cut, LEAST_CUT))
@@ -148,19 +161,31 @@ def measure_cut(problem: GraphProblem, graph: Graph, memberships: Any) -> float:
     return normalized_cut(graph, indicator(labels, memberships.shape[1]))
 
 
-def learn_densities(
-    prepared: PreparedGraph, fitted: FittedGraph, own: Any, share: Share, *, refine: bool = True
-) -> LocalMixture | DistanceBackground:
-    """Densities of the clusters and the background, from some thousand nodes with their own memberships.
+class DrawnNodes(NamedTuple):
+    """Some thousand nodes from which densities are learned, on the host."""
 
-    ``refine`` is that of `fit_local_mixture`. Anchors were learned without clear background, so there the samples
-    themselves are drawn from.
+    points: Floats
+    labels: Integers
+    log_distances: Floats
+    masses: Floats | None
+    n_clusters: int
+
+    def learn_densities(self, share: Share, *, refine: bool = True) -> LocalMixture | DistanceBackground:
+        """Densities of the clusters and the background; ``share`` and ``refine`` as for `fit_local_mixture`."""
+        points, labels, log_distances, masses, n_clusters = self
+        return fit_local_mixture(points, labels, n_clusters, log_distances, masses, share=share, refine=refine)
+
+
+def draw_nodes(prepared: PreparedGraph, fitted: FittedGraph, own: Any) -> DrawnNodes:
+    """Draw nodes with the labels of their ``own`` memberships.
+
+    Anchors were learned without clear background, so there the samples themselves are drawn from.
     """
     n_clusters, of_samples = fitted.extension.n_clusters, isinstance(prepared, PreparedAnchors)
     points, counts = prepared.points, prepared.nodes.masses
     if of_samples:
         points, counts = prepared.samples, prepared.sample_weight
-    rows = draw_nodes(points.shape[0], n_clusters)
+    rows = draw_some(points.shape[0], n_clusters)
     points = to_host(take_rows(points, rows))
     masses = None if counts is None else to_host(take_rows(counts, rows))
     if of_samples:
@@ -168,11 +193,10 @@ def learn_densities(
     else:
         memberships = take_rows(own, rows)
         logs = log_distances(take_rows(prepared.similarity.scales, rows) ** 2)
-    labels = to_host(memberships).argmax(axis=1)
-    return fit_local_mixture(points, labels, n_clusters, to_host(logs), masses, share=share, refine=refine)
+    return DrawnNodes(points, to_host(memberships).argmax(axis=1), to_host(logs), masses, n_clusters)
 
 
-def draw_nodes(n_nodes: int, n_clusters: int) -> Any:
-    """Numbers of the nodes that densities are learned from: all, or a random sample of many."""
+def draw_some(n_nodes: int, n_clusters: int) -> Any:
+    """Numbers of all nodes, or of a random sample of many."""
     most = max(MOST_NODES, NODES_PER_CLUSTER * n_clusters)
     return np.arange(n_nodes) if n_nodes <= most else draw_rows(n_nodes, most, np.random.RandomState(0))

@@ -13,6 +13,7 @@ from afcm.exceptions import HardMembershipsWarning
 from afcm.graph.anchors import learning
 from afcm.graph.anchors.affinity import CoarseGraph
 from afcm.graph.anchors.weights import AnchorSimilarity
+from afcm.models import graph_problem
 from afcm.models.anchored import AnchoredProblem
 from afcm.models.anchored_chunks import ChunkedProblem, Replay
 
@@ -197,3 +198,31 @@ def test_a_prepared_graph_of_chunks_serves_many_fits(rings):
     one.fit_prepared(prepared), other.fit(chunks)
     np.testing.assert_array_equal(one.memberships_.compute(), other.memberships_.compute())
     assert one.n_features_in_ == other.n_features_in_ == 2
+
+
+@pytest.fixture(scope="module")
+def blobs():
+    rng = np.random.default_rng(1)
+    return rng.standard_normal((900, 2)) + np.repeat([[0, 0], [3, 0], [0, 4]], 300, axis=0)
+
+
+def test_chunks_have_the_posteriors_of_the_mixture(blobs):
+    model = AFCM(3, graph="anchors", n_anchors=80, random_state=0)
+    here, there = copies(model)
+    here.fit(blobs)
+    there.fit(da.from_array(blobs, chunks=((1, 500, 0, 399), 2)))
+    assert here.membership_method_ == there.membership_method_ == "mixture"
+    found = there.memberships_.compute()
+    np.testing.assert_allclose(found.sum(axis=1), 1, atol=1e-9)
+    np.testing.assert_array_equal(there.labels_.compute(), found.argmax(axis=1))
+    assert np.abs(found - here.memberships_).mean() < 0.01  # the one in memory also looks at a walk
+    np.testing.assert_allclose(there.predict_proba(blobs), found, atol=1e-9)
+    np.testing.assert_array_equal(there.paper_memberships_.compute().shape, (900, 3))
+
+
+def test_chunks_keep_the_papers_memberships_where_the_mixture_disagrees(blobs, monkeypatch):
+    monkeypatch.setattr(graph_problem, "AGREED", 1.01)
+    model = AFCM(3, graph="anchors", n_anchors=80, random_state=0)
+    with pytest.warns(HardMembershipsWarning):
+        model.fit(da.from_array(blobs, chunks=(300, 2)))
+    assert model.membership_method_ == "paper"
