@@ -3,7 +3,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help venv peers trust mutation properties fuzz lowest audit coverage demo test lint bench study reproduce clean
+.PHONY: help venv peers trust mutation properties fuzz lowest audit coverage demo docs test lint bench study reproduce clean
 
 help:            ## Show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
@@ -55,6 +55,10 @@ coverage: $(VENV)/.coverage-stamp $(VENV)/.test-stamp  ## The lines that the tes
 
 demo: $(VENV)/.demo-stamp  ## Fit k-means, PlainAFCM and AFCM on the toys and Iris; writes out/demo.png and out/report.html
 	$(BIN)/python -m afcm.demo --out out
+
+docs: $(VENV)/.docs-stamp  ## The site with its gallery: out/docs/index.html (some minutes; AFCM_DOCS=quick leaves out the slow examples)
+	$(BIN)/python -m sphinx -b html -W --keep-going -n -q -d out/docs-cache docs out/docs
+	$(BIN)/python docs/check_links.py out/docs
 
 test: $(VENV)/.test-stamp  ## Run the tests
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
