@@ -79,6 +79,7 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "min_reported_time": 1,
     "write_computation_times": False,
+    "capture_repr": (),
     "reset_modules": ("matplotlib",),
     "abort_on_example_error": True,
     "copyfile_regex": r".*\.rst",
@@ -90,6 +91,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = f"afcm {version}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = ["site.js"]
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options: dict[str, Any] = {

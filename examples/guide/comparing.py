@@ -86,7 +86,7 @@ for row, (name, (samples, y)) in zip(axes, sets.items(), strict=True):
         shares[name, title.replace("\n", "")] = share
         ax.scatter(*X.T, s=3, color=np.where(labels < 0, "#999999", COLORS[labels % len(COLORS)]))
         ax.text(0.98, 0.02, f"{seconds:.2f} s", transform=ax.transAxes, ha="right", va="bottom", fontsize=8)
-        head = f"{title}\n" if row is axes[0] else ""
+        head = f"{title}\n" if name == "circles" else ""
         ax.set_title(f"{head}{share:.0%}", fontsize=10, color="black" if share > 0.9 else "#B00020")
         ax.set(xticks=[], yticks=[])
     row[0].set_ylabel(name)

@@ -23,8 +23,8 @@ X, y = make_spirals(600, random_state=0)
 # %%
 # 1. The samples
 # --------------
-# Two spirals, 300 samples each. The gray cross is the mean of each: they are almost the same point, so no center can
-# tell the spirals apart. `PlainAFCM` (fuzzy c-means that learns its fuzziness) cuts straight through both.
+# Two spirals, 300 samples each. The crosses are their means. Around each mean lie samples of both spirals, so no center
+# can tell the spirals apart: `PlainAFCM` (fuzzy c-means that learns its fuzziness) cuts straight through both.
 
 plain = PlainAFCM(2, random_state=0).fit(X)
 

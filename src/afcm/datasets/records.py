@@ -69,6 +69,13 @@ class DatasetInfo:
         Data set of openml.org to download it from.
     printed_features : int or None
         Dimensions in the paper's table if they are others; then `notes` say why.
+
+    Examples
+    --------
+    >>> from afcm.datasets import dataset_info
+    >>> info = dataset_info("iris")
+    >>> info.paper_name, info.shape, info.n_clusters
+    ('Iris', (150, 4), 3)
     """
 
     name: str
@@ -128,6 +135,13 @@ class Dataset:
         Source, terms and notes.
     missing : ndarray of shape (n_missing, 2)
         Row and column of every unknown value; such values are 0 before scaling.
+
+    Examples
+    --------
+    >>> from afcm.datasets import load_dataset
+    >>> iris = load_dataset("iris")
+    >>> iris.X.shape, iris.n_clusters, len(iris.missing)
+    ((150, 4), 3, 0)
     """
 
     X: Floats = field(repr=False)

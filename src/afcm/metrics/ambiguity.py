@@ -13,7 +13,22 @@ BLOCK_ROWS = 1 << 16
 
 
 def ambiguity(memberships: Any) -> NDArray[np.floating[Any]]:
-    """Return 1 minus the lead of the largest membership over the second: 0 for a certain sample, 1 for a tie."""
+    """Return 1 minus the lead of the largest membership over the second: 0 for a certain sample, 1 for a tie.
+
+    Parameters
+    ----------
+    memberships : array (n_samples, n_clusters)
+
+    Returns
+    -------
+    array (n_samples,)
+
+    Examples
+    --------
+    >>> from afcm.metrics.ambiguity import ambiguity
+    >>> ambiguity([[1.0, 0.0], [0.75, 0.25], [0.5, 0.5]])
+    array([0. , 0.5, 1. ])
+    """
     memberships = np.asarray(memberships)
     doubts = np.zeros(memberships.shape[0], dtype=memberships.dtype)
     if memberships.shape[1] > 1:

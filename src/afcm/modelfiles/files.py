@@ -119,6 +119,17 @@ def load_model(path: StrPath) -> Any:
         If it is no model file, or damaged, or from a newer afcm.
     OSError
         If there is no such file, or it cannot be read.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> from afcm import PlainAFCM, load_model, save_model
+    >>> X = load_iris().data
+    >>> model = PlainAFCM(3, random_state=0).fit(X)
+    >>> path = save_model(model, os.path.join(tempfile.mkdtemp(), "iris.afcm"))
+    >>> bool((load_model(path).predict_proba(X) == model.memberships_).all())
+    True
     """
     with named_errors(path), documents.open_document(Path(path), KIND) as file:
         check_envelope(file.document)

@@ -30,6 +30,15 @@ class ModelInfo:
         The classes of a pipeline's steps; of a plain estimator, its own.
     info : dict
         What the caller of `save_model` noted.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from afcm import PlainAFCM, read_info, save_model
+    >>> model = PlainAFCM(2, random_state=0).fit([[0.0], [1.0], [8.0], [9.0]])
+    >>> info = read_info(save_model(model, os.path.join(tempfile.mkdtemp(), "a.afcm"), info={"data": "four numbers"}))
+    >>> info.estimator, info.fitted["n_samples"], info.info
+    ('PlainAFCM', 4, {'data': 'four numbers'})
     """
 
     format: str

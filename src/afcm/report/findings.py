@@ -45,6 +45,16 @@ class Findings(Verdict):
         The model can place new samples.
     random_state : int
         For the choice of samples to show.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from afcm import PlainAFCM
+    >>> from afcm.report import Findings
+    >>> X = load_iris().data
+    >>> findings = Findings.of(PlainAFCM(3, random_state=0).fit(X), X, title="Iris")
+    >>> findings.title, len(findings.ids)
+    ('Iris', 150)
     """
 
     title: str

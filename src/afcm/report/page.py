@@ -40,6 +40,17 @@ def write_report(findings: Findings, path: str | os.PathLike[str]) -> Path:
     Returns
     -------
     Path
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> from afcm import PlainAFCM
+    >>> from afcm.report import Findings, write_report
+    >>> X = load_iris().data
+    >>> findings = Findings.of(PlainAFCM(3, random_state=0).fit(X), X)
+    >>> write_report(findings, os.path.join(tempfile.mkdtemp(), "report.html")).name
+    'report.html'
     """
     page = render_page(findings).encode("utf-8", errors="replace")
     with replace_file(path) as draft:

@@ -80,6 +80,14 @@ class Selection:
         The number that competes with the recommendation, if half of the criteria or more say so.
     agreement : str
         How many criteria agree, and with what the others compete, in words.
+
+    Examples
+    --------
+    >>> from afcm import select_n_clusters
+    >>> from afcm.datasets import make_rings
+    >>> selection = select_n_clusters(make_rings(random_state=0)[0], range(1, 5), random_state=0)
+    >>> selection.n_clusters, len(selection.table), len(selection.votes)
+    (3, 4, 6)
     """
 
     n_clusters: int
