@@ -1,4 +1,4 @@
-"""The site: its pages name what exists, its examples run, it builds without a warning and is accessible in a browser."""
+"""The site: pages name what exists, examples run, it builds without a warning and is accessible in a browser."""
 
 from __future__ import annotations
 
