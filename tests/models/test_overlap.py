@@ -67,6 +67,13 @@ def test_labels_follow_a_long_valley(unit):
     assert adjusted_rand_score(y, found) > 0.95
 
 
+def test_labels_do_not_depend_on_the_order_of_the_samples():
+    X, _ = stretched(300)
+    across, order = (X[:, 0] > 0).astype(int), np.random.default_rng(0).permutation(300)
+    here, there = overlap.find_overlapping(X, across, 2), overlap.find_overlapping(X[order], across[order], 2)
+    np.testing.assert_array_equal(there, here[order])
+
+
 def test_labels_that_say_the_same_are_no_second_opinion():
     X, y = stretched()
     assert overlap.find_overlapping(X, y, 2) is None

@@ -15,10 +15,13 @@ from afcm.fitting.starts import start_prepared
 from afcm.graph.density import STRENGTH
 from afcm.graph.prepared import GraphSetting, PreparedGraph
 from afcm.graph.similarity import FEWEST, search_neighbors
+from afcm.linalg.pivoting import assign_by_pivots
 
 # Kernels of the views, in turn, and by how much their number of neighbors may differ from the fit's.
 VIEW_KERNELS = ("sharpened", "adaptive", "binary")
 LEAST_FACTOR, MOST_FACTOR = 0.5, 4.0
+# Eigenvectors of a view are this accurate (radians): labels near a border must not depend on where the search began.
+VIEW_ANGLE = 1e-7
 
 
 def list_views(n_views: int, n_neighbors: int, n_nodes: int) -> list[tuple[str, int]]:
@@ -35,9 +38,18 @@ def label_views(prepared: PreparedGraph, n_clusters: int, n_views: int, search: 
     progress.start_stage(f"comparing {n_views} graphs")
     found, _ = search_neighbors(prepared.points, max(k for _, k in views), search)
     labels = []
-    for number, (kernel, k) in enumerate(views):
+    for kernel, k in views:
         setting = GraphSetting(n_clusters, k, kernel, 1.0, density=STRENGTH if kernel == "sharpened" else 0.0)
         graph = setting.from_points(prepared.samples, prepared.nodes, found)
-        _, memberships = start_prepared(graph, n_clusters, np.random.RandomState(number), n_runs=1)
-        labels.append(to_host(memberships).argmax(axis=1))
+        labels.append(label_by_pivots(graph, n_clusters))
     return labels
+
+
+def label_by_pivots(prepared: PreparedGraph, n_clusters: int) -> Integers:
+    """Clusters of a spectral start without random draws, so that they do not depend on the order of the samples."""
+    n_components, _ = prepared.graph.components
+    if n_components >= n_clusters:
+        _, memberships = start_prepared(prepared, n_clusters, np.random.RandomState(0), n_runs=1)
+        return to_host(memberships).argmax(axis=1)
+    vectors = to_host(prepared.start_eigenvectors(n_clusters, VIEW_ANGLE).vectors[:, :n_clusters])
+    return assign_by_pivots(vectors)

@@ -39,6 +39,7 @@ def find_overlapping(
     None where samples are too few for Gaussians, or where these labels are much the same as the given ones.
     """
     drawn = np.random.RandomState(0).permutation(len(points))[:MOST_SAMPLES]
+    drawn = drawn[np.lexsort(points[drawn].T[::-1])]  # results do not depend on the order of the samples
     sample = np.asarray(points[drawn], dtype=np.float64)
     weights = np.ones(len(drawn)) if masses is None else masses[drawn]
     frame = Frame.around(sample, np.ones(len(drawn), dtype=bool), weights)
