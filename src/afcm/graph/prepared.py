@@ -31,6 +31,7 @@ from afcm.graph.similarity import (
     default_n_neighbors,
     search_neighbors,
 )
+from afcm.graph.small_clusters import choose_n_neighbors
 from afcm.linalg.eigenbasis import LearningSolver
 from afcm.linalg.operator import Eigenpairs
 from afcm.linalg.pivoting import assign_by_pivots
@@ -166,7 +167,7 @@ class GraphSetting:
             weights = agreement_weights(found, n_found)
             parts = count_clusters(points, weights, nodes.masses, stray, self.search)
             n_clusters = max(parts.count, 1)
-        k = min(self.n_neighbors or default_n_neighbors(points.shape[0], n_clusters), points.shape[0] - 1)
+        k = min(self.n_neighbors or self.default_neighbors(points, n_clusters), points.shape[0] - 1)
         if found is None or n_found < k:
             found, _ = search_neighbors(points, k, self.search)
         near, hint, density, scale = found.first(k + 1), None, None, None
@@ -185,6 +186,11 @@ class GraphSetting:
             check_bandwidth(graph, near, k, self.bandwidth)
         similarity = NeighborSimilarity.from_neighbors(points, found, k, kernel, self.bandwidth)
         return PreparedGraph(X, nodes, points, similarity, graph, base, hint, parts, found.recall, density, scale)
+
+    def default_neighbors(self, points: Any, n_clusters: int) -> int:
+        if self.kernel == "sharpened":
+            return choose_n_neighbors(points, n_clusters, self.search)
+        return default_n_neighbors(points.shape[0], n_clusters)
 
     def from_similarities(self, similarities: Any, nodes: DistinctRows) -> PreparedGraph:
         """The graph of given similarities."""
@@ -222,7 +228,7 @@ def count_clusters(points: Any, weights: Any, masses: Any, stray: Any, search: s
 
 def order_by_walk(points: Any, masses: Any, search: str = "exact") -> Floats | None:
     """How often a walk from each point ends in the second of two clusters; None if their graph has several pieces."""
-    setting = GraphSetting(2, None, "sharpened", 1.0, search, STRENGTH)
+    setting = GraphSetting(2, default_n_neighbors(points.shape[0], 2), "sharpened", 1.0, search, STRENGTH)
     prepared = setting.from_points(points, DistinctRows(np.arange(points.shape[0]), masses, slice(None)))
     if prepared.base.components[0] != 1:
         return None
