@@ -73,7 +73,7 @@ bench: $(VENV)/.bench-stamp  ## Speed and memory against the peers (hours in all
 
 DATA ?= ../shared/data
 
-study: $(VENV)/.bench-stamp  ## Quality without labels (docs/label-free.md), under noise (docs/noise-results.md) and of memberships (docs/posterior-results.md), about 40 minutes (NAME="toys count" for some)
+study: $(VENV)/.bench-stamp  ## Quality without labels (docs/label-free.md), under noise (docs/noise-results.md), of memberships (docs/posterior-results.md) and on public shapes (docs/suite-results.md), over an hour (NAME="toys count" for some; NAME=suite DATA=FOLDER)
 	$(BIN)/python -m studies $(NAME) --data $(DATA)
 
 reproduce: $(VENV)/.reproduce-stamp  ## The paper's tables and figures beside ours, docs/reproduction (over an hour; ARGS="--only iris" for some)

@@ -9,15 +9,18 @@ import warnings
 from pathlib import Path
 
 NAMES = ("quality", "toys", "count", "calibration", "coverage", "ablation", "coupled", "literal", "cost")
-NAMES += ("anchors", "noise", "posterior", "tables")
+NAMES += ("anchors", "noise", "posterior", "tables", "suite", "overlap", "counting", "small")
 # Where tables and figures go, if not to docs/label-free.
-FOLDERS = {"noise": Path("docs"), "posterior": Path("docs"), "tables": Path("docs/tables")}
+FOLDERS = {name: Path("docs") for name in ("noise", "posterior", "suite", "overlap", "counting", "small")}
+FOLDERS["tables"] = Path("docs/tables")
 
 
 def make_parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(prog="python -m studies", description=__doc__)
     made.add_argument("names", nargs="*", metavar="NAME", help=f"some of {', '.join(NAMES)}; default: all")
-    made.add_argument("--data", type=Path, help="folder with the archives of the paper's data sets")
+    made.add_argument(
+        "--data", type=Path, help="folder with the archives of the paper's data sets; of suite: with benchmark sets"
+    )
     made.add_argument("--out", type=Path, help="folder for tables and figures; default: that of the study in docs")
     return made
 

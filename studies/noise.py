@@ -24,6 +24,7 @@ from sklearn.neighbors import LocalOutlierFactor, NearestNeighbors
 from afcm import AFCM
 from afcm.metrics import adjusted_rand
 from studies.backgrounds import BACKGROUND, KINDS, SHAPES, Noisy, Sample, add_background, draw_blobs
+from studies.benchmarks import load_benchmarks, score_benchmark
 from studies.common import Problem, load_ten, show, write_csv
 from studies.cost import time_in_turns
 from studies.noise_page import ALARM, write_page
@@ -188,23 +189,17 @@ def run_cost(data: Path | None, plan: Plan) -> dict[str, list[dict[str, Any]]]:
     return {"cost": rows}
 
 
-def score_shape(make: Callable[[int], AFCM], X: Any, labellings: list[Any]) -> float:
-    """Best ARI over reference labellings; label 0 is noise, clustered with the rest and not scored."""
-    fits = {c: make(c).fit(X).labels_ for c in sorted({int(y.max()) for y in labellings})}
-    return max(float(adjusted_rand(y[y > 0], fits[int(y.max())][y > 0])) for y in labellings)
-
-
 def run_shapes(data: Path | None, plan: Plan) -> dict[str, list[dict[str, Any]]]:
     """Score the batteries fcps, graves and other of the clustering benchmark suite, if they are in the folder."""
-    files = sorted((data / "shapes").glob("*.npz")) if data and plan.real else []
-    if not files:
+    folder = data / "shapes" if data and plan.real else None
+    sets = list(load_benchmarks(folder)) if folder else []
+    if not sets:
         print("shapes left out: no folder of that name among the data")
     rows = []
-    for file in files:
-        with np.load(file) as archive:
-            X, labellings = archive["X"], [archive[key] for key in sorted(set(archive.files) - {"X"})]
-        default = score_shape(lambda c: AFCM(c, random_state=0), X, labellings)
-        rows.append({"set": file.stem, "default": default, "without": score_shape(make_plain, X, labellings)})
+    for one in sets:
+        default = score_benchmark(lambda X, c: AFCM(c, random_state=0).fit(X).labels_, one)
+        without = score_benchmark(lambda X, c: make_plain(c).fit(X).labels_, one)
+        rows.append({"set": one.name, "default": default, "without": without})
         print(".", end="", flush=True)
     return {"shapes": rows}
 

@@ -63,21 +63,6 @@ def test_only_clean_samples_are_scored():
     assert noise.score_clean(y, labels) == 1
 
 
-def test_the_best_labelling_counts_and_noise_does_not():
-    X = np.array([[0.0], [0.1], [0.2], [9.0], [9.1], [9.2], [4.0]])
-
-    class Halves:
-        def __init__(self, n_clusters):
-            self.n_clusters = n_clusters
-
-        def fit(self, X):
-            self.labels_ = (X[:, 0] > 5).astype(int) * (self.n_clusters - 1)
-            return self
-
-    right, wrong = np.array([1, 1, 1, 2, 2, 2, 0]), np.array([1, 2, 3, 1, 2, 3, 1])
-    assert noise.score_shape(Halves, X, [wrong, right]) == 1
-
-
 @pytest.mark.filterwarnings("ignore")
 def test_a_quick_run_fills_the_page(tmp_path, capsys):
     noise.main(None, tmp_path, plan=noise.QUICK)
