@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -117,8 +118,9 @@ def skip_foreign_members(_app: Any, _what: str, name: str, obj: Any, skip: bool,
     return skip or not module.startswith("afcm") or (name.startswith("set_") and name.endswith("_request"))
 
 
-def add_title(_app: Any, docname: str, source: list[str]) -> None:
-    """Give the tables that `make trust` and others write a title: they have none."""
+def adapt_source(_app: Any, docname: str, source: list[str]) -> None:
+    """Links to folders, which a site has not, become words; tables of `make trust` get a title."""
+    source[0] = re.sub(r"\[([\w-]+/)\]\([\w-]+\)", r"`docs/\1`", source[0])
     folder, _, name = docname.rpartition("/")
     if folder == "trust":
         source[0] = f"# Trust: {name.replace('-', ' ')}\n\n{source[0]}"
@@ -126,6 +128,6 @@ def add_title(_app: Any, docname: str, source: list[str]) -> None:
 
 def setup(app: Any) -> None:
     """Called by Sphinx."""
-    app.connect("source-read", add_title)
+    app.connect("source-read", adapt_source)
     app.connect("autodoc-skip-member", skip_foreign_members)
     sys.path.insert(0, str(ROOT))
