@@ -14,6 +14,7 @@ from afcm._util.messages import warn_user
 from afcm.arrays import backend_of, is_chunked, map_rows
 from afcm.equations.cluster_sets import smallest_sets
 from afcm.estimators.inputs import validate_samples, validate_table
+from afcm.estimators.notebook import write_summary
 from afcm.estimators.parameters import Rules, check_parameters
 from afcm.estimators.validation import check_share
 from afcm.exceptions import HardMembershipsWarning, MergedClustersWarning, NotConvergedWarning
@@ -47,6 +48,15 @@ class SoftClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = list(self._dtypes)
         return tags
+
+    def _repr_html_inner(self) -> str:
+        """In a notebook: what was found, above scikit-learn's diagram, which stands alone before the fit."""
+        diagram = super()._repr_html_inner()
+        return write_summary(self) + diagram if hasattr(self, "memberships_") else diagram
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        bundle = super()._repr_mimebundle_(**options)
+        return bundle | ({"text/html": self._repr_html_inner()} if "text/html" in bundle else {})
 
     def predict(self, X: Any) -> Any:
         """Index of the cluster with the largest membership, for each row of X."""
