@@ -3,7 +3,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help venv peers trust mutation properties fuzz lowest audit coverage demo docs test lint bench study reproduce clean
+.PHONY: help venv peers trust mutation properties fuzz lowest audit coverage demo docs dist test lint bench study reproduce clean
 
 help:            ## Show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
@@ -59,6 +59,14 @@ demo: $(VENV)/.demo-stamp  ## Fit k-means, PlainAFCM and AFCM on the toys and Ir
 docs: $(VENV)/.docs-stamp  ## The site with its gallery: out/docs/index.html (some minutes; AFCM_DOCS=quick leaves out the slow examples)
 	$(BIN)/python -m sphinx -b html -W --keep-going -n -q -d out/docs-cache docs out/docs
 	$(BIN)/python docs/check_links.py out/docs
+
+dist: $(VENV)/.release-stamp  ## Wheel and sdist in dist/, checked, and the README's first lines in an empty environment (PYTHON=python3.13 for another Python)
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation --outdir dist > /dev/null
+	$(BIN)/python -m twine check --strict dist/*
+	$(PYTHON) -m venv --clear out/empty
+	out/empty/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
+	out/empty/bin/python -I trust/first_lines.py README.md
 
 test: $(VENV)/.test-stamp  ## Run the tests
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
