@@ -139,6 +139,8 @@ class AFCM(ViewStability, OutlierScores, SoftClusterer):
         Rows sum to 1; see ``memberships``.
     labels_ : array (n_samples,)
         The cluster with the largest membership.
+    probabilities_ : array (n_samples,)
+        The largest membership.
     paper_memberships_ : array (n_samples, n_clusters)
         The paper's U.
     membership_method_ : {"mixture", "overlap", "views", "walk", "paper"}

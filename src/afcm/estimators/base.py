@@ -41,6 +41,11 @@ class SoftClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         check_parameters(self, self._parameter_rules)
 
     @property
+    def probabilities_(self) -> Any:
+        """The largest membership of each fitted sample (n,): how sure its label is, under hdbscan's name for it."""
+        return map_rows(largest_memberships, self.memberships_)
+
+    @property
     def _n_features_out(self) -> int:
         return int(self.cluster_centers_.shape[0])
 
@@ -183,6 +188,11 @@ def hard_labels(memberships: Any, block_rows: int = 8192) -> Any:
     for start in range(0, memberships.shape[0], block_rows):
         labels[start : start + block_rows] = xp.argmax(memberships[start : start + block_rows], axis=1)
     return labels
+
+
+def largest_memberships(memberships: Any) -> Any:
+    """``max_j u_ij``."""
+    return array_namespace(memberships).max(memberships, axis=1)
 
 
 class MembershipSummary(NamedTuple):
