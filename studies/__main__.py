@@ -9,10 +9,10 @@ import warnings
 from pathlib import Path
 
 NAMES = ("quality", "toys", "count", "calibration", "coverage", "ablation", "coupled", "literal", "cost")
-NAMES += ("anchors", "noise", "posterior", "tables", "suite", "overlap", "counting", "small")
+NAMES += ("anchors", "noise", "posterior", "tables", "suite", "overlap", "counting", "small", "known")
 # Where tables and figures go, if not to docs/label-free.
 FOLDERS = {name: Path("docs") for name in ("noise", "posterior", "suite", "overlap", "counting", "small")}
-FOLDERS["tables"] = Path("docs/tables")
+FOLDERS |= {"tables": Path("docs/tables"), "known": Path("docs/known-labels")}
 
 
 def make_parser() -> argparse.ArgumentParser:

@@ -33,6 +33,10 @@ class ScaleWarning(AFCMWarning):
     """One column holds nearly all of the squared distances, so that the others have no say."""
 
 
+class KnownLabelsWarning(AFCMWarning):
+    """Known labels contradict each other: identical samples have different ones."""
+
+
 class UnknownCategoryWarning(AFCMWarning):
     """New samples hold a category that the fit has not seen; it counts as a missing value."""
 

@@ -151,7 +151,7 @@ def test_memberships_of_a_walk():
 
 
 def test_every_method_has_words_that_fit_into_a_title():
-    assert set(fitted_graph.METHOD_WORDS) == {"paper", "walk", "views", "mixture", "overlap"}
+    assert set(fitted_graph.METHOD_WORDS) == {"paper", "walk", "views", "mixture", "overlap", "known"}
     for words in fitted_graph.METHOD_WORDS.values():
         assert words.replace(" ", "").replace("'", "").isalpha(), words
 

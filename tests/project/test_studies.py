@@ -6,7 +6,7 @@ import csv
 
 import numpy as np
 import pytest
-from studies import ablation, calibration, common, count, coupled, coverage, draws, tables
+from studies import ablation, calibration, common, count, coupled, coverage, draws, known, tables
 from studies.__main__ import NAMES, make_parser
 from studies.cost import measure_seconds
 from studies.quality import group_by_method, measure
@@ -198,3 +198,17 @@ def test_customers_are_drawn_as_described():
         means = [np.nanmean(table[name][groups == j]) for j in range(3)]
         np.testing.assert_allclose(np.diff(means), step, rtol=0.1)
         assert np.nanstd(table[name][groups == 0]) == pytest.approx(spread, rel=0.15)
+
+
+def test_known_labels_are_drawn_and_scored_by_name(iris):
+    y = np.array([0, 0, 1, 1, 2, 2])
+    assert (known.draw_known(y, 0.0, 0) == -1).all()
+    drawn = known.draw_known(y, 0.5, 1)
+    assert (drawn >= 0).sum() == 3
+    assert (drawn[drawn >= 0] == y[drawn >= 0]).all()
+    labels = np.array([1, 1, 0, 0, 2, 0])
+    assert known.score_by_name(y, labels, np.array([], dtype=int)) == pytest.approx(5 / 6)
+    assert known.score_by_name(y, labels, np.array([0])) == pytest.approx(1 / 6)
+    rows = known.measure(common.Problem("iris", iris.X, iris.y))
+    assert [(row["method"], row["known"]) for row in rows][:2] == [("AFCM", 0), ("AFCM", 1)]
+    assert rows[0]["ACC"] == rows[0]["by_name"]

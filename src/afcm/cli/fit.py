@@ -45,6 +45,7 @@ def fit(
     drop: options.Drop = None,
     id: options.Id = None,
     label: options.Label = None,
+    known: options.Known = None,
     scale: options.Scaling = options.Scale.table,
     weight: options.Weights = None,
     missing: options.MissingValues = None,
@@ -72,9 +73,10 @@ def fit(
         source = Source(data, format, delimiter, encoding, header)
         holes, weights = options.choose_missing(missing, scale), options.parse_weights(weight, scale)
         mixed = scale is options.Scale.table
-        samples = load_samples(source, holes, console, mixed=mixed, columns=columns, drop=drop, id=id, label=label)
-        steps = fit_steps(samples, scale, holes, console, weights)
-        fit_seconds = methods.fit_estimator(estimator, samples.X, stages, checkpoint)
+        kept = {"id": id, "label": label, "known": known}
+        samples = load_samples(source, holes, console, mixed=mixed, columns=columns, drop=drop, **kept)
+        labels, steps = samples.read_known(method), fit_steps(samples, scale, holes, console, weights)
+        fit_seconds = methods.fit_estimator(estimator, samples.X, stages, checkpoint, known=labels)
         stages.begin("writing")
         settings = {"command": format_command_line(), "file": data, "scale": scale.value}
         settings |= {"missing": holes.value, "seed": str(seed)}
@@ -156,4 +158,4 @@ def write_outputs(
         names = name_result_columns(samples.table, verdict.n_clusters, scored=scores is not None)
         found["added_columns"] = names
     found["files"] = [str(path) for path in (out, model, report) if path is not None]
-    return found, verdict.summary
+    return found, [*verdict.summary, *outcome.describe_known(fitted.estimator)]

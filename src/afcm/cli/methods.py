@@ -86,7 +86,9 @@ def count_clusters(X: Any) -> int:
     return max(parts.count, 1) if parts is not None else 1
 
 
-def fit_estimator(estimator: Any, X: Any, stages: Stages, checkpoint: Path | None = None) -> float:
+def fit_estimator(
+    estimator: Any, X: Any, stages: Stages, checkpoint: Path | None = None, *, known: Any = None
+) -> float:
     """Fit with a bar, and a checkpoint, if the estimator reports its sweeps; return the seconds."""
     name, reports = type(estimator).__name__, "callback" in estimator.get_params()
     if estimator.n_clusters == "auto" and name != "AFCM":
@@ -100,7 +102,7 @@ def fit_estimator(estimator: Any, X: Any, stages: Stages, checkpoint: Path | Non
         estimator.set_params(callback=make_callback(estimator, stages, checkpoint))
     try:
         with listen(stages.advance):
-            estimator.fit(X)
+            estimator.fit(X, known)
     finally:
         if reports:
             estimator.set_params(callback=None)

@@ -32,6 +32,13 @@ Columns = Annotated[
 Drop = Annotated[list[str] | None, typer.Option(help="Columns to leave out, likewise.")]
 Id = Annotated[str | None, typer.Option("--id", help="Column that names the samples; kept out of the fit.")]
 Label = Annotated[str | None, typer.Option(help="Column of known classes; kept out of the fit, used for scores.")]
+Known = Annotated[
+    str | None,
+    typer.Option(
+        help="Column of labels known of some rows, empty or -1 for the others (AFCM alone): these rows keep their "
+        "label, the others follow."
+    ),
+]
 Scaling = Annotated[
     Scale,
     typer.Option(

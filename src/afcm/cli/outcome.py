@@ -10,6 +10,7 @@ import numpy as np
 import typer
 
 from afcm.cli.samples import Samples
+from afcm.tabular.columns import join_names
 from afcm.tabular.writing import find_writer
 
 if TYPE_CHECKING:
@@ -60,7 +61,20 @@ def describe_fit(verdict: Verdict, estimator: Any, samples: Samples) -> dict[str
             found[name.rstrip("_")] = to_json_value(getattr(estimator, name))
     if verdict.fit.stability is not None:
         found["stability"] = [round(value, 6) for value in verdict.fit.stability.tolist()]
+    if hasattr(estimator, "known_source_"):
+        found |= {"known_source": estimator.known_source_, "cluster_names": estimator.cluster_names_.tolist()}
     return found | {"scores": format_scores(verdict.scores)}
+
+
+def describe_known(estimator: Any) -> list[str]:
+    """Return a sentence about the clusters that known labels name, if there are any."""
+    names = getattr(estimator, "cluster_names_", [])
+    named = [f"{number} is {name}" for number, name in enumerate(names) if name]
+    if not named:
+        return []
+    follow = {"clusters": "the clusters", "discriminant": "a linear discriminant", "both": "clusters and discriminant"}
+    others = follow[estimator.known_source_]
+    return [f"Known labels: cluster {join_names(named)}. Rows without a known label follow {others}."]
 
 
 def to_json_value(value: Any) -> Any:

@@ -51,16 +51,24 @@ class Samples:
     rows: NDArray[np.intp] | None = None  # None: all
     id: str | None = None
     label: str | None = None
+    known: str | None = None
     mixed: bool = False
     remarks: list[str] = field(default_factory=list)  # about the columns, for the user
 
     @classmethod
     def read(
-        cls, table: pa.Table, columns: list[str], *, mixed: bool, id: str | None = None, label: str | None = None
+        cls,
+        table: pa.Table,
+        columns: list[str],
+        *,
+        mixed: bool,
+        id: str | None = None,
+        label: str | None = None,
+        known: str | None = None,
     ) -> Samples:
         """Read the columns as numbers, or leave them as they are if they are ``mixed``."""
         X = UNREAD if mixed else to_matrix(table, columns)
-        return cls(table, columns, X, None, id, label, mixed)
+        return cls(table, columns, X, None, id, label, known, mixed)
 
     def handle_missing(self, missing: Missing, console: Console) -> Samples:
         """Refuse, drop or leave to be filled the rows with missing values; refuse a label without any value."""
@@ -80,6 +88,19 @@ class Samples:
             return None
         column = self.table[name]
         return (column if self.rows is None else column.take(pa.array(self.rows))).to_pylist()
+
+    def read_known(self, method: str) -> Any:
+        """Return the labels of ``--known``, None where they are unknown, or None without the option."""
+        if self.known is None:
+            return None
+        if method.lower() != "afcm":
+            raise TableError(f"--known: {method} does not follow known labels; use --method AFCM, or leave it out")
+        labels = [None if value == "" else value for value in self.get_column(self.known) or []]
+        n_known = len(labels) - labels.count(None) - labels.count(-1)
+        if n_known in (0, len(labels)):
+            fault = "no row has a label" if not n_known else "every row has a label, and nothing is left to find"
+            raise TableError(f"--known {self.known}: {fault}; leave the option out, or compare with --label")
+        return np.array(labels, dtype=object)
 
     @property
     def features(self) -> Any:
@@ -108,6 +129,7 @@ def load_samples(
     drop: list[str] | None = None,
     id: str | None = None,
     label: str | None = None,
+    known: str | None = None,
 ) -> Samples:
     """Read a table and choose its columns and rows; print which columns were chosen, unless they were named.
 
@@ -115,12 +137,13 @@ def load_samples(
     """
     named, dropped = split_names(columns), split_names(drop)
     table = source.read()
-    chosen = choose_columns(table, named, id=id, label=label, drop=dropped, constant=mixed, mixed=mixed)
+    kept: dict[str, Any] = {"id": id, "label": label, "known": known}
+    chosen = choose_columns(table, named, **kept, drop=dropped, constant=mixed, mixed=mixed)
     if not named:
         left = f"; left out: {chosen.explain_left_out()}" if chosen.left_out else ""
         names = join_names(chosen.names)
         say(console, f"clustering {table.num_rows} rows by {len(chosen.names)} columns: {names}{left}")
-    return Samples.read(table, chosen.names, mixed=mixed, id=id, label=label).handle_missing(missing, console)
+    return Samples.read(table, chosen.names, mixed=mixed, **kept).handle_missing(missing, console)
 
 
 def choose_rows(X: Any, names: list[str], missing: Missing, console: Console) -> NDArray[np.intp] | None:

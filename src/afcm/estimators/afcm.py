@@ -19,6 +19,7 @@ from afcm.estimators import validation
 from afcm.estimators.base import SoftClusterer
 from afcm.estimators.column_faults import warn_of_scale
 from afcm.estimators.inputs import forget, validate_samples, validate_weights
+from afcm.estimators.known import KnownLabels, find_known_labels
 from afcm.estimators.noise import OutlierScores, set_aside
 from afcm.estimators.parameters import ITERATIVE, Rules, choice, choice_or_array, integer, real, share_or_none
 from afcm.estimators.stability import ViewStability
@@ -34,6 +35,7 @@ from afcm.models.background import find_clear_background
 from afcm.models.cluster_mixture import Share
 from afcm.models.fitted_graph import FittedGraph
 from afcm.models.graph_problem import GraphProblem, keep_fit, make_problem, measure_cut
+from afcm.models.known_labels import follow_known_labels
 from afcm.models.plain import PlainProblem
 from afcm.neighbors import SEARCHES
 
@@ -143,8 +145,9 @@ class AFCM(ViewStability, OutlierScores, SoftClusterer):
         The largest membership.
     paper_memberships_ : array (n_samples, n_clusters)
         The paper's U.
-    membership_method_ : {"mixture", "overlap", "views", "walk", "paper"}
-        How ``memberships_`` were made. ``"overlap"``: the second opinion won; embedding, centers and
+    membership_method_ : {"mixture", "overlap", "views", "walk", "known", "paper"}
+        How ``memberships_`` were made. ``"known"``: by labels known of some samples; ``"overlap"``: the second
+        opinion won; embedding, centers and
         ``paper_memberships_`` are then those of the first.
     embedding_ : array (n_samples, n_clusters)
         Z. Orthonormal columns, over the samples with their weights and masses (see ``density_strength``).
@@ -170,6 +173,10 @@ class AFCM(ViewStability, OutlierScores, SoftClusterer):
     anchors_ : array (n_anchors, n_features)
     n_anchors_ : int
         With ``graph="anchors"`` alone.
+    cluster_names_ : array of str (n_clusters,)
+        With labels known of some samples alone: the known label of each cluster as text, "" for a cluster without one.
+    known_source_ : {"clusters", "both", "discriminant"}
+        With known labels alone: whether other samples follow the clusters, a linear discriminant, or both.
     history_ : dict of arrays
         ``objective``, ``gamma`` and ``membership_change`` after each sweep.
     n_iter_, converged_
@@ -305,7 +312,12 @@ class AFCM(ViewStability, OutlierScores, SoftClusterer):
         X : array, tensor, sparse matrix or data frame (n_samples, n_features), or similarities (n_samples, n_samples)
             Or a `PreparedGraph` (of `prepare`). With ``graph="anchors"`` also a Dask array or data frame, which is not
             gathered: see ``docs/scale.md``.
-        y : ignored
+        y : array (n_samples,), optional
+            Labels known of some samples; −1, None or NaN for unknown. Known samples keep their cluster, the others
+            follow (`afcm.models.known_labels`, ``docs/known-labels.md``). Integers from 0 to n_clusters − 1 are the
+            numbers of the clusters; other labels are numbered in their order (``cluster_names_``). A y in which no
+            sample is unknown is ignored: pipelines and searches hand it to every estimator, and a clustering must not
+            turn into its labels by that.
         sample_weight : array (n_samples,), optional
             Weight 0 is as if the sample were absent, weight 2 as if it were there twice
             (for graph and clusters alike, given ``merge_duplicates=True``).
@@ -314,7 +326,10 @@ class AFCM(ViewStability, OutlierScores, SoftClusterer):
         check_checkpoint_early(self)
         prepared = X if isinstance(X, PreparedGraph) else self._prepare(X, sample_weight)
         self._name_features(prepared)
+        known = find_known_labels(y, prepared, self.n_clusters, paper=self.memberships == "paper")
         self.n_clusters_ = self._choose_n_clusters(prepared)
+        if known is not None and self.n_clusters == "auto":
+            self.n_clusters_ = max(self.n_clusters_, known.n_classes)
         forget(self, "n_clusters_range_")
         if self.n_clusters == "auto" and prepared.parts is not None:
             self.n_clusters_range_ = prepared.parts.range
@@ -331,7 +346,7 @@ class AFCM(ViewStability, OutlierScores, SoftClusterer):
             stop=self._stop,
             journal=journal,
         )
-        self._store(prepared, problem, best)
+        self._store(prepared, problem, best, known)
         if interrupt is not None:
             raise interrupt
         return self
@@ -353,9 +368,13 @@ class AFCM(ViewStability, OutlierScores, SoftClusterer):
         self._check_parameters()
         return self._prepare(X, sample_weight)
 
-    def fit_prepared(self, prepared: PreparedGraph) -> Self:
-        """Learn embedding, clusters and γ on a graph of `prepare`; the same as ``fit(prepared)``."""
-        return self.fit(prepared)
+    def fit_prepared(self, prepared: PreparedGraph, y: Any = None) -> Self:
+        """Learn embedding, clusters and γ on a graph of `prepare`; the same as ``fit(prepared, y)``."""
+        return self.fit(prepared, y)
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Fit, and return the labels of X; y as for `fit`."""
+        return self.fit(X, y, sample_weight=sample_weight).labels_
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit, and return the embedding of X."""
@@ -538,9 +557,13 @@ class AFCM(ViewStability, OutlierScores, SoftClusterer):
 
     # --- the result ---
 
-    def _store(self, prepared: PreparedGraph, problem: Any, best: Result[Any]) -> None:
+    def _store(self, prepared: PreparedGraph, problem: Any, best: Result[Any], known: KnownLabels | None) -> None:
         state = best.state
         fitted = keep_fit(prepared, problem, state, share=self.noise, paper=self.memberships == "paper")
+        forget(self, "cluster_names_", "known_source_")
+        if known is not None:
+            self.cluster_names_, of_nodes = known.number(self.n_clusters_)
+            fitted, self.known_source_ = follow_known_labels(prepared, fitted, of_nodes, self.noise)
         fitted, agreement = self._compare_views(prepared, fitted)
         home = None if prepared.to_host else state.centers
         self.embedding_, memberships, self.paper_memberships_ = arrays.to_device_of(
@@ -557,7 +580,8 @@ class AFCM(ViewStability, OutlierScores, SoftClusterer):
         if isinstance(prepared, PreparedAnchors):
             self.anchors_ = prepared.similarity.anchors
             self.n_anchors_ = self.anchors_.shape[0]
-        self.cluster_centers_ = arrays.to_device_of(state.centers, home)
+        centers = state.centers if known is None else fitted.extension.centers
+        self.cluster_centers_ = arrays.to_device_of(centers, home)
         self.graph_weight_ = problem.graph_weight
         self.gamma_cap_ = problem.largest_precision(self.n_clusters_)
         nodes = state.memberships if fitted.of_nodes is None else fitted.of_nodes

@@ -35,7 +35,8 @@ from afcm.models.anchored import AnchorExtension
 from afcm.models.distance_background import DistanceBackground
 from afcm.models.extension import Extension
 from afcm.models.fitted_background import FittedBackground
-from afcm.models.fitted_graph import FittedGraph
+from afcm.models.fitted_graph import METHOD_WORDS, FittedGraph
+from afcm.models.known_labels import SOURCES
 from afcm.models.local_mixture import LocalMixture
 from afcm.storage.errors import FormatError
 from afcm.storage.kinds import Kind, Table, check_known
@@ -205,7 +206,9 @@ ESTIMATORS: dict[str, Estimator] = {
             "paper_memberships_": floats("n", "c"),
             "stability_": floats("c", least=0),
             "sample_stability_": floats("n", least=0),
-            "membership_method_": specs.word("paper", "walk", "views", "mixture", "overlap"),
+            "cluster_names_": specs.strings,
+            "known_source_": specs.word(*SOURCES),
+            "membership_method_": specs.word(*METHOD_WORDS),
         },
     ),
     "PlainAFCM": Estimator(PlainAFCM, {**CENTER_MODEL, **PRECISION}, optional={**STREAMED, **BACKGROUND}),
@@ -270,7 +273,7 @@ PARTS: dict[str, Kind] = {
             "node_of_sample": specs.either(specs.everything("n", "v"), integers("n", least=-1, below="v")),
             "dtype": specs.word("float32", "float64"),
             "densities": optional(part(LocalMixture, DistanceBackground)),
-            "method": specs.word("paper", "walk", "views", "mixture", "overlap"),
+            "method": specs.word(*METHOD_WORDS),
             "walked": optional(floats("v", "c")),
             "of_nodes": optional(floats("v", "c")),
         },

@@ -26,6 +26,7 @@ METHOD_WORDS = {
     "overlap": "probabilities by a mixture of overlapping clusters",
     "views": "probabilities by the agreement of several graphs",
     "walk": "probabilities by a random walk over the graph",
+    "known": "probabilities that follow known labels",
     "paper": "the paper's own",
 }
 
@@ -48,9 +49,10 @@ class FittedGraph:
         Of all results: float32 data give float32 memberships.
     densities : LocalMixture, DistanceBackground or None
         Densities of the clusters and the background; None where nobody asked or X tells no density.
-    method : {"paper", "walk", "views", "mixture", "overlap"}
+    method : {"paper", "walk", "views", "mixture", "overlap", "known"}
         What memberships are: the model's own, those after a random walk, by the agreement of several graphs, or
-        posteriors of a mixture, inside the model's own clusters or inside those of `afcm.models.overlap`.
+        posteriors of a mixture, inside the model's own clusters or inside those of `afcm.models.overlap`; or those that
+        follow known labels (`afcm.models.known_labels`).
     walked : array or None
         Memberships of the nodes after a random walk (`afcm.graph.diffusion`), or by several graphs; new samples have
         the mean of their neighbors'. None where the paper's are wanted, or the samples were in Dask's chunks.

@@ -51,18 +51,21 @@ def choose_columns(
     *,
     id: str | None = None,
     label: str | None = None,
+    known: str | None = None,
     drop: Sequence[str] = (),
     constant: bool = False,
     mixed: bool = False,
 ) -> ColumnChoice:
     """Choose the columns that are named, or all columns of numbers (``mixed``: of text and dates, too).
 
-    ``id``, ``label`` and ``drop`` are never among them. A column that is named and cannot be used is an error; so is
-    one that mixes numbers and text, or (unless ``constant``) has one value only.
+    ``id``, ``label``, ``known`` and ``drop`` are never among them. A column that is named and cannot be used is an
+    error; so is one that mixes numbers and text, or (unless ``constant``) has one value only.
     """
-    for option, names in (("--columns", columns), ("--id", [id]), ("--label", [label]), ("--drop", drop)):
+    named = (("--columns", columns), ("--id", [id]), ("--label", [label]), ("--known", [known]), ("--drop", drop))
+    for option, names in named:
         check_columns_exist(table, option, [name for name in names if name is not None])
-    kept_out = {name: why for name, why in ((id, "id"), (label, "label")) if name is not None}
+    reasons = ((id, "id"), (known, "known labels"), (label, "label"))
+    kept_out = {name: why for name, why in reasons if name is not None}
     kept_out |= dict.fromkeys(drop, "dropped")
     both = [name for name in columns if name in kept_out]
     if both:
