@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from afcm.graph.affinity import normalize_graph
 from afcm.models import graph_problem
 from afcm.models.agreement import TIE, keep_labels
-from afcm.models.graph_problem import measure_cut
+from afcm.models.graph_problem import lie_on_sphere, measure_cut
 
 
 def test_a_label_that_neighbors_outvote_is_left_in_doubt():
@@ -46,3 +46,13 @@ def test_so_many_nodes_are_learned_from(monkeypatch):
     drawn = graph_problem.draw_some(200, 3)
     assert drawn.size == 60 == np.unique(drawn).size
     assert drawn.max() < 200
+
+
+def test_points_on_a_sphere_are_noticed():
+    points = np.random.default_rng(0).standard_normal((30, 3))
+    unit = points / np.linalg.norm(points, axis=1, keepdims=True)
+    assert lie_on_sphere(unit)
+    assert lie_on_sphere(250 * unit.astype(np.float32))
+    unit[4] *= 1.001
+    assert not lie_on_sphere(unit)
+    assert not lie_on_sphere(points)

@@ -39,6 +39,7 @@ def fit(
     set: Annotated[
         list[str] | None, typer.Option("--set", help="A parameter of the method, as name=value; repeat for more.")
     ] = None,
+    metric: options.Metric = "",
     noise: options.Noise = "",
     views: options.Views = "",
     columns: options.Columns = None,
@@ -68,7 +69,7 @@ def fit(
             outcome.check_file(option, path)
         outcome.check_table_file(out, json=json)
         changes = methods.add_noise(methods.parse_settings(set), method, noise)
-        changes = methods.add_views(changes, method, views)
+        changes = methods.add_metric(methods.add_views(changes, method, views), method, metric)
         estimator = methods.make_estimator(method, options.parse_count(clusters), seed, changes)
         source = Source(data, format, delimiter, encoding, header)
         holes, weights = options.choose_missing(missing, scale), options.parse_weights(weight, scale)

@@ -59,6 +59,16 @@ def add_views(changes: dict[str, Any], method: str, views: str) -> dict[str, Any
     return changes
 
 
+def add_metric(changes: dict[str, Any], method: str, metric: str) -> dict[str, Any]:
+    """Return the parameters with that of ``--metric``, which an empty text leaves as it is."""
+    if metric:
+        refuse_others("--metric", "metric", changes, method, lack="has no other metric")
+        if metric not in ("euclidean", "cosine"):
+            raise ValueError(f"--metric {metric} must be euclidean or cosine")
+        return changes | {"metric": metric}
+    return changes
+
+
 def refuse_others(option: str, parameter: str, changes: dict[str, Any], method: str, *, lack: str) -> None:
     """Raise ValueError if the parameter, which only AFCM has, is not the method's, or is already given."""
     name = find_class(method).__name__

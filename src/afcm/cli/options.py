@@ -66,6 +66,13 @@ Encoding = Annotated[str, typer.Option(help="Of a text file, for example latin-1
 Header = Annotated[bool | None, typer.Option("--header/--no-header", help="The first line holds names of columns.")]
 Report = Annotated[Path | None, typer.Option(help="HTML page to write.")]
 
+Metric = Annotated[
+    str,
+    typer.Option(
+        help="euclidean, or cosine to compare rows by direction, as embeddings are (AFCM alone; with --scale none "
+        "rows are taken as they are). Default: euclidean."
+    ),
+]
 Noise = Annotated[
     str,
     typer.Option(

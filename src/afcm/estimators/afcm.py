@@ -18,7 +18,7 @@ from afcm.checkpoints import check_checkpoint_early, open_journal
 from afcm.estimators import validation
 from afcm.estimators.base import SoftClusterer
 from afcm.estimators.column_faults import warn_of_scale
-from afcm.estimators.inputs import forget, validate_samples, validate_weights
+from afcm.estimators.inputs import forget, to_unit_rows, validate_samples, validate_weights
 from afcm.estimators.known import KnownLabels, find_known_labels
 from afcm.estimators.noise import OutlierScores, set_aside
 from afcm.estimators.parameters import ITERATIVE, Rules, choice, choice_or_array, integer, real, share_or_none
@@ -69,6 +69,11 @@ class AFCM(ViewStability, OutlierScores, SoftClusterer):
         with anchors in place of samples.
     n_anchors : int or "auto", default="auto"
         ``"auto"``: 1000, or 10 for each cluster if that is more, and at most all samples.
+    metric : {"euclidean", "cosine"}, default="euclidean"
+        ``"cosine"``: samples are compared by direction. Their rows are scaled to length one at the door, in `fit` and
+        for new samples, and all else works on those. A row of zeros is refused. Memberships are then by several graphs
+        or a walk, not by a mixture of Gaussians, which is too sure on a sphere.
+        Other metrics: ``affinity="precomputed"`` (``docs/recipes.md``).
     neighbor_search : {"auto", "exact", "approximate"}, default="auto"
         How neighbors are found. ``"approximate"`` (`afcm.neighbors.approximate`) misses a few of them and knows how
         many (``neighbor_recall_``); it needs the extra ``afcm[fast]``. ``"auto"`` takes it for dense X of more than six
@@ -225,6 +230,7 @@ class AFCM(ViewStability, OutlierScores, SoftClusterer):
         **ITERATIVE,
         "n_clusters": integer(or_word="auto"),
         "n_neighbors": integer(or_word="auto"),
+        "metric": choice("euclidean", "cosine"),
         "neighbor_search": choice(*SEARCHES),
         "kernel": choice("sharpened", table=KERNELS),
         "bandwidth": real(positive=True),
@@ -247,6 +253,7 @@ class AFCM(ViewStability, OutlierScores, SoftClusterer):
         n_clusters: int | str = 8,
         *,
         n_neighbors: int | str = "auto",
+        metric: str = "euclidean",
         neighbor_search: str = "auto",
         kernel: str = "sharpened",
         bandwidth: float = 2.0,
@@ -270,6 +277,7 @@ class AFCM(ViewStability, OutlierScores, SoftClusterer):
     ) -> None:
         self.n_clusters = n_clusters
         self.n_neighbors = n_neighbors
+        self.metric = metric
         self.neighbor_search = neighbor_search
         self.kernel = kernel
         self.bandwidth = bandwidth
@@ -324,7 +332,7 @@ class AFCM(ViewStability, OutlierScores, SoftClusterer):
         """
         self._check_parameters()
         check_checkpoint_early(self)
-        prepared = X if isinstance(X, PreparedGraph) else self._prepare(X, sample_weight)
+        prepared = self._check_metric(X) if isinstance(X, PreparedGraph) else self._prepare(X, sample_weight)
         self._name_features(prepared)
         known = find_known_labels(y, prepared, self.n_clusters, paper=self.memberships == "paper")
         self.n_clusters_ = self._choose_n_clusters(prepared)
@@ -362,8 +370,8 @@ class AFCM(ViewStability, OutlierScores, SoftClusterer):
         -------
         PreparedGraph
             For `fit_prepared`, of this or another AFCM. It depends on ``graph``, ``n_anchors``, ``n_neighbors``,
-            ``neighbor_search``, ``kernel``, ``bandwidth``, ``affinity`` and ``merge_duplicates`` alone, and on
-            ``n_clusters`` where those are ``"auto"`` or ``"sharpened"``.
+            ``metric``, ``neighbor_search``, ``kernel``, ``bandwidth``, ``affinity`` and ``merge_duplicates`` alone, and
+            on ``n_clusters`` where those are ``"auto"`` or ``"sharpened"``.
         """
         self._check_parameters()
         return self._prepare(X, sample_weight)
@@ -411,6 +419,11 @@ class AFCM(ViewStability, OutlierScores, SoftClusterer):
                 f"affinity={self.affinity!r} has not; use n_views='auto', or graph='neighbors' and samples"
             )
         if self.affinity == "precomputed":
+            if self.metric != "euclidean":
+                raise ValueError(
+                    f"metric={self.metric!r} compares samples, and affinity='precomputed' gives their similarities; "
+                    "use one of them"
+                )
             if self.graph == "anchors":
                 raise ValueError(
                     "graph='anchors' needs samples, not affinity='precomputed'; use graph='neighbors' there"
@@ -439,7 +452,15 @@ class AFCM(ViewStability, OutlierScores, SoftClusterer):
             build = setting.from_similarities if self.affinity == "precomputed" else setting.from_points
         names = getattr(self, "feature_names_in_", None)
         to_host = arrays.is_tensor(X) and not arrays.is_tensor(given)
-        return replace(build(X, nodes), sample_weight=weights, feature_names=names, to_host=to_host)
+        about = {"sample_weight": weights, "feature_names": names, "to_host": to_host, "metric": self.metric}
+        return replace(build(X, nodes), **about)
+
+    def _check_metric(self, prepared: PreparedGraph) -> PreparedGraph:
+        if prepared.metric != self.metric:
+            raise ValueError(
+                f"metric={self.metric!r}, but the graph was prepared with metric={prepared.metric!r}; use the same"
+            )
+        return prepared
 
     def _validate_training(self, X: Any) -> Any:
         if self.affinity == "precomputed" and (arrays.is_tensor(X) or self.device is not None):
@@ -452,6 +473,8 @@ class AFCM(ViewStability, OutlierScores, SoftClusterer):
         X = validate_samples(self, X, device=self.device, accept_sparse=sparse, spread=not given)
         if given:
             return validation.check_affinity(X)
+        if self.metric == "cosine":
+            X = to_unit_rows(X)
         if self.memberships != "paper":  # the paper's X is scaled by whoever repeats it
             warn_of_scale("AFCM", X, getattr(self, "feature_names_in_", None))
         n = X.shape[0]
@@ -612,7 +635,7 @@ class AFCM(ViewStability, OutlierScores, SoftClusterer):
         X = self._validate_new(X, accept_sparse=self.graph == "neighbors")
         if self.affinity == "precomputed" and X.min() < 0:
             raise ValueError(f"X holds a negative similarity ({X.min():.6g}); use numbers of at least 0")
-        return X
+        return to_unit_rows(X) if self.metric == "cosine" else X
 
     def _score_background(self, X: Any) -> Any:
         return self._fitted.outlier_scores(X)

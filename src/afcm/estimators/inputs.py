@@ -164,6 +164,49 @@ def check_memory(n_bytes: int, what: str, way_out: str) -> None:
         raise ValueError(f"{what} needs {n_bytes / 2**30:.0f} GiB of memory, more than there is; {way_out}")
 
 
+def to_unit_rows(X: Any) -> Any:
+    """Rows scaled to length one, so that squared distances are twice ``1 − cosine``; sparse X stays sparse.
+
+    Rows are divided by their largest entry first: samples that differ by a factor become the same to the last bit.
+    Raises ValueError if a row is 0 and has no direction; of chunks a pass looks for one.
+    """
+    if arrays.is_chunked(X):
+        _refuse_zero_rows(arrays.map_rows(_largest_entries, X).compute())
+        return arrays.map_rows(_scale_rows, X, X.shape[1])
+    _refuse_zero_rows(arrays.to_host(_largest_entries(X)))
+    return _scale_rows(X)
+
+
+def _refuse_zero_rows(largest: Any) -> None:
+    empty = np.flatnonzero(largest == 0)
+    if empty.size:
+        raise ValueError(
+            f"X has {empty.size} rows of zeros (the first is row {empty[0]}), and metric='cosine' compares directions, "
+            "which these have not; drop them, or use metric='euclidean'"
+        )
+
+
+def _largest_entries(X: Any) -> Any:
+    if sp.issparse(X):
+        return abs(X).max(axis=1).toarray().ravel()
+    xp = array_namespace(X)
+    return xp.max(xp.abs(X), axis=1)
+
+
+def _scale_rows(X: Any) -> Any:
+    largest = _largest_entries(X)
+    if sp.issparse(X):
+        X = sp.csr_array(X, copy=True)
+        counts = np.diff(X.indptr)
+        X.data /= np.repeat(largest, counts)
+        X.data /= np.repeat(np.sqrt(X.multiply(X).sum(axis=1)), counts)
+        return X
+    xp = array_namespace(X)
+    X = np.ascontiguousarray(X) if isinstance(X, np.ndarray) else X  # a row's sum must not depend on the order of X
+    rows = X / largest[:, None]
+    return rows / xp.linalg.vector_norm(rows, axis=1, keepdims=True)
+
+
 # --- what comes with X, one row per sample, chunked where X is ---
 
 

@@ -77,6 +77,8 @@ class PreparedGraph:
         Names of the columns of X.
     to_host : bool
         X came as a NumPy array and was put on a device, so results go back.
+    metric : {"euclidean", "cosine"}
+        With "cosine" the samples are those of X scaled to length one.
     """
 
     samples: Any
@@ -93,6 +95,7 @@ class PreparedGraph:
     sample_weight: Any = None
     feature_names: Any = None
     to_host: bool = False
+    metric: str = "euclidean"
     dense: LearningSolver = field(default_factory=LearningSolver, repr=False)
     _solved: dict[tuple[int, float], Eigenpairs] = field(default_factory=dict, repr=False)
 

@@ -100,12 +100,21 @@ def try_samples(model: Any) -> None:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             samples = make_rows(steps[0]) if isinstance(steps[0], TableScaler) else zeros((2, int(width)))
+            if getattr(steps[-1], "metric", "") == "cosine":  # zeros have no direction
+                model, samples = steps[-1], to_ones(steps[:-1], samples)
             scores = ("outlier_scores",) * hasattr(model, "outlier_scores_")
             for method in ("predict_proba" if hasattr(model, "predict_proba") else "predict", "transform", *scores):
                 if hasattr(model, method):
                     getattr(model, method)(samples)
     except Exception as error:  # any at all means the same
         raise FormatError(f"holds a model that does not work here ({to_one_line(error, 200)})", WAY_OUT) from error
+
+
+def to_ones(steps: list[Any], samples: Any) -> Any:
+    """Ones in place of the samples that come out of these steps."""
+    for step in steps:
+        samples = step.transform(samples)
+    return type(samples)(np.ones(samples.shape)) if sp.issparse(samples) else np.ones(samples.shape)
 
 
 def make_rows(scaler: TableScaler) -> Any:

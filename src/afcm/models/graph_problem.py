@@ -39,6 +39,8 @@ MORE_CUT, MORE_CUT_ONE_EACH = 0.03, 0.15
 AGREED = 0.9
 # Clusters touch if they lose at least this share of their edges.
 TOUCHING = 0.002
+# Lengths that differ by no more than this share are the same.
+SAME_LENGTH = 1e-5
 # Half the cut is worth so much BIC a sample, times log 2; smaller cuts are all the same.
 CUT_WEIGHT, LEAST_CUT = 0.2, 1e-3
 
@@ -94,7 +96,7 @@ def choose_memberships(prepared: PreparedGraph, problem: GraphProblem, fitted: F
     graph, own = fitted.walk_graph, fitted.extension.memberships
     walked = diffuse(graph, own)
     fitted = replace(fitted, method="walk", walked=walked, of_nodes=keep_labels(walked, own))
-    if not isinstance(fitted.densities, LocalMixture):
+    if not isinstance(fitted.densities, LocalMixture) or lie_on_sphere(prepared.points):
         return fitted
     posterior = to_posterior(fitted.densities, prepared.points, walked)
     one_each = fitted.densities.one_each and fitted.densities.share == 0
@@ -109,10 +111,16 @@ def trust_mixture(fitted: FittedGraph, drawn: DrawnNodes) -> FittedGraph:
 
     Else the model's own memberships stay.
     """
-    if not isinstance(fitted.densities, LocalMixture):
+    if not isinstance(fitted.densities, LocalMixture) or lie_on_sphere(drawn.points):
         return fitted
     same = fitted.densities.posterior(drawn.points)[0].argmax(axis=1) == drawn.labels
     return replace(fitted, method="mixture") if np.average(same, weights=drawn.masses) >= AGREED else fitted
+
+
+def lie_on_sphere(points: Any) -> bool:
+    """Whether all points have the same length, as unit vectors have: there Gaussians are flat and far too sure."""
+    lengths = array_namespace(points).linalg.vector_norm(points, axis=1)
+    return float(lengths.max() - lengths.min()) <= SAME_LENGTH * float(lengths.max())
 
 
 def ask_mixture(prepared: PreparedGraph, problem: GraphProblem, fitted: FittedGraph, share: Share) -> FittedGraph:
@@ -121,7 +129,7 @@ def ask_mixture(prepared: PreparedGraph, problem: GraphProblem, fitted: FittedGr
     Without densities in the graph its cut does not tell which opinion follows a valley, and the first one stays.
     """
     graph, mine = fitted.walk_graph, fitted.of_nodes
-    if prepared.density is None or not isinstance(fitted.densities, LocalMixture):
+    if prepared.density is None or not isinstance(fitted.densities, LocalMixture) or lie_on_sphere(prepared.points):
         return fitted
     n_clusters = mine.shape[1]
     cut = measure_cut(problem, graph, mine) / n_clusters

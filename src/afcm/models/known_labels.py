@@ -27,7 +27,7 @@ from afcm.graph.prepared import PreparedGraph
 from afcm.models.agreement import count_common, match_clusters
 from afcm.models.cluster_mixture import Share
 from afcm.models.fitted_graph import FittedGraph
-from afcm.models.graph_problem import learn_densities
+from afcm.models.graph_problem import draw_nodes
 from afcm.models.seeding import seed_clusters
 
 # A cluster counts as its own class this many times, beside each known node in it.
@@ -41,7 +41,7 @@ PARTS, FEWEST_JUDGED = 3, 10
 
 
 class Source(NamedTuple):
-    """What a walk finds where it ends at a node that is not known, and how probable that end is at each step."""
+    """Who speaks where a walk ends at a node that is not known, and how probable that end is at each step."""
 
     clusters: bool
     discriminant: bool
@@ -55,7 +55,7 @@ SOURCES["discriminant"] = Source(False, True, 1 / 3)
 
 @dataclass(frozen=True)
 class KnownProblem:
-    """What does not depend on known labels: graph, spectral rows, the fit's clusters, columns for a discriminant."""
+    """Graph, spectral rows, the fit's clusters and columns for a discriminant: all but the known labels."""
 
     graph: Graph
     rows: Floats  # n×q, of unit length
@@ -149,7 +149,7 @@ def follow_known_labels(
     fitted = replace(fitted, extension=extension, method="known", walked=of_nodes, of_nodes=of_nodes)
     if fitted.densities is not None:
         hard = indicator(arrays.from_host(memberships.argmax(axis=1), own), problem.n_clusters)
-        fitted = replace(fitted, densities=learn_densities(prepared, fitted, hard, share))
+        fitted = replace(fitted, densities=draw_nodes(prepared, fitted, hard).learn_densities(share))
     return fitted, source
 
 
