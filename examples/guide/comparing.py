@@ -27,6 +27,14 @@ from afcm.metrics import clustering_accuracy
 N = 500
 
 
+def make_star(rng, n_arms=5):
+    """Thin Gaussian arms that share their middle."""
+    classes = np.repeat(np.arange(n_arms), N // n_arms)
+    along, across = rng.normal(size=(2, len(classes))) * [[3], [0.15]]
+    cosines, sines = np.cos(classes * np.pi / n_arms), np.sin(classes * np.pi / n_arms)
+    return np.c_[along * cosines - across * sines, along * sines + across * cosines], classes
+
+
 def make_sets():
     """Name → samples and classes (−1: background)."""
     rng = np.random.default_rng(0)
@@ -35,6 +43,7 @@ def make_sets():
     haze = rng.uniform(moons.min(axis=0) - 0.5, moons.max(axis=0) + 0.5, size=(N // 5, 2))
     return {
         "circles": make_circles(N, factor=0.5, noise=0.05, random_state=0),
+        "circles, wide": make_circles(N, factor=0.5, noise=0.12, random_state=0),
         "moons": make_moons(N, noise=0.06, random_state=0),
         "moons, wide": make_moons(N, noise=0.15, random_state=0),
         "moons and haze": (np.vstack([moons, haze]), np.r_[arms, np.full(len(haze), -1)]),
@@ -44,6 +53,7 @@ def make_sets():
         "stretched": (anisotropic @ [[0.6, -0.6], [-0.4, 0.8]], classes),
         "blobs": make_blobs(N, random_state=8),
         "cross": (rng.normal(size=(N, 2)) * np.repeat([[3, 0.3], [0.3, 3]], N // 2, axis=0), np.repeat([0, 1], N // 2)),
+        "star": make_star(rng),
         "no structure": (rng.uniform(size=(N, 2)), np.zeros(N, dtype=int)),
     }
 
@@ -103,12 +113,13 @@ for (name, title), share in shares.items():
 
 # %%
 # * **KMeans, GaussianMixture, FCM** describe a cluster by a center (and a scatter). They are the right choice for
-#   blobs, and hopeless on rings and spirals. GaussianMixture is the best one where Gaussians overlap or cross.
+#   blobs, and hopeless on rings and spirals. GaussianMixture is at home where Gaussians overlap or cross.
 # * **SpectralClustering** follows shapes as AFCM does, and loses them when background joins the clusters.
 # * **HDBSCAN** finds shapes and noise without a number of clusters. It leaves many samples without a cluster where
 #   densities differ or clusters touch (gray), and these count as wrong here.
-# * **AFCM** fails on the **cross**: its arms share the middle, and a graph cannot know which arm a sample there
-#   belongs to. A mixture of full Gaussians can. The wide moons touch; more noise than this, and AFCM loses them, too.
+# * **AFCM** fails where clusters run into each other: the **wide circles** leave no gap, and the arms of the **star**
+#   share their middle. A graph cannot know which arm a sample there belongs to. On the cross, the same with two arms,
+#   its second opinion helps (a mixture of small Gaussians, asked where clusters touch); with five it does not.
 #
 # One draw of each set is an illustration, not a measurement. Measurements with many seeds and with the spread
 # are in :doc:`/label-free` and :doc:`/noise-results`.

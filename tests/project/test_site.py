@@ -51,6 +51,33 @@ def test_what_the_reference_describes_has_an_example(name):
     assert ">>>" in found.__doc__
 
 
+@pytest.mark.parametrize(
+    ("page", "said", "source", "stands"),
+    [
+        ("paper.md", "accuracy of 69.3 on the ten sets", "label-free.md", "| **69.3** |"),
+        ("paper.md", "the paper prints 65.5", "label-free.md", "| **65.5** |"),
+        ("paper.md", "85.9 against 88.3", "label-free.md", "85.9 against 88.3 for local k = 10"),
+        ("paper.md", "sharpening the graph +1.8", "label-free.md", "sharpening most (+1.8)"),
+        ("paper.md", "the sweeps added −0.2 points", "label-free.md", "add nothing to the labels** (−0.2)"),
+        ("paper.md", "100 % where 69 % is true", "label-free.md", "100 % where 69 % is true"),
+        (
+            "paper.md",
+            "accuracy on **5 of 10** sets",
+            "reproduction/report.md",
+            "reproduced on 5 of 10 data sets, better on 1",
+        ),
+        ("choosing-parameters.md", "moved by 0.5 points", "label-free.md", "the mean ACC moves by 0.5"),
+        ("counting.md", "none in 98.3 %", "label-free.md", "| 240 | 98.3 |"),
+        ("faq.md", "about 1.5 GB for a million rows", "performance.md", "| 1.61 | 1,501 |"),
+        ("large-data.md", "some 40 milliseconds a sweep", "performance.md", "| PlainAFCM | 38.6 |"),
+    ],
+)
+def test_a_number_that_a_page_repeats_stands_where_it_was_measured(page, said, source, stands):
+    texts = [(ROOT / "docs" / name).read_text(encoding="utf-8") for name in (page, source)]
+    assert said in " ".join(texts[0].split())
+    assert stands in " ".join(texts[1].split())
+
+
 def test_there_are_enough_examples():
     assert len(EXAMPLES) >= 15
 
