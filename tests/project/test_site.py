@@ -78,6 +78,14 @@ def test_a_number_that_a_page_repeats_stands_where_it_was_measured(page, said, s
     assert stands in " ".join(texts[1].split())
 
 
+def test_questions_are_counted_right():
+    questions = (ROOT / "docs" / "faq.md").read_text(encoding="utf-8").count("\n## ")
+    words = ("ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen")
+    for page, named in (("docs/index.md", 1), ("SUPPORT.md", 3)):
+        more = re.search(r"and (\w+) more\.", (ROOT / page).read_text(encoding="utf-8")).group(1)
+        assert words.index(more) + 10 + named == questions, page
+
+
 def test_there_are_enough_examples():
     assert len(EXAMPLES) >= 15
 
