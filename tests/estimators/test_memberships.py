@@ -124,7 +124,7 @@ def test_moons_that_overlap_are_not_cut_across():
     X, y = make_moons(1500, noise=0.25, random_state=2)
     model = AFCM(2, random_state=0).fit(X)
     assert model.membership_method_ == "overlap"
-    assert clustering_accuracy(y, model.labels_) > 0.93
+    assert clustering_accuracy(y, model.labels_) > 0.92
     assert clustering_accuracy(y, model.paper_memberships_.argmax(axis=1)) < 0.9  # the first opinion
     assert clustering_accuracy(y, AFCM(2, density_strength=0, random_state=0).fit(X).labels_) < 0.85  # nobody asks
 

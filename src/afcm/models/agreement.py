@@ -26,7 +26,7 @@ LEAST_RESTART, MOST_RESTART = 0.05, 0.95
 WATCHED_STEPS = 135
 
 # A label that neighbors outvote keeps this much more than they have.
-TIE = 1e-9
+TIE = 1e-5
 
 
 class Agreement(NamedTuple):
