@@ -1,6 +1,6 @@
 """How much labels known of some samples help: AFCM beside scikit-learn's LabelSpreading, on the paper's ten sets.
 
-Constants were settled on `SETTLED`; the other sets were looked at once.
+Constants were settled on `SETTLED`; earlier variants were scored on all ten.
 """
 
 from __future__ import annotations
