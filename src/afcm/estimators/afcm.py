@@ -73,7 +73,7 @@ class AFCM(ViewStability, OutlierScores, SoftClusterer):
         ``"cosine"``: samples are compared by direction. Their rows are scaled to length one at the door, in `fit` and
         for new samples, and all else works on those. A row of zeros is refused. Memberships are then by several graphs
         or a walk, not by a mixture of Gaussians, which is too sure on a sphere.
-        Other metrics: ``affinity="precomputed"`` (``docs/recipes.md``).
+        Other metrics: ``affinity="precomputed"`` (``docs/packages.md``).
     neighbor_search : {"auto", "exact", "approximate"}, default="auto"
         How neighbors are found. ``"approximate"`` (`afcm.neighbors.approximate`) misses a few of them and knows how
         many (``neighbor_recall_``); it needs the extra ``afcm[fast]``. ``"auto"`` takes it for dense X of more than six
