@@ -82,6 +82,10 @@ def test_a_second_fit_forgets_them():
 
 
 def test_many_samples_have_views_only_when_asked(monkeypatch):
+    monkeypatch.setattr(stability, "MOST_ENTRIES", 178 * 3 - 1)
+    assert AFCM(3, random_state=0).fit(WINE).membership_method_ == "walk"
+    monkeypatch.setattr(stability, "MOST_ENTRIES", 178 * 3)
+    assert AFCM(3, random_state=0).fit(WINE).membership_method_ == "views"
     monkeypatch.setattr(stability, "MOST_NODES", 177)
     assert AFCM(3, random_state=0).fit(WINE).membership_method_ == "walk"
     assert AFCM(3, n_views=3, random_state=0).fit(WINE).membership_method_ == "views"

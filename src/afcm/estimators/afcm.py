@@ -109,7 +109,7 @@ class AFCM(ViewStability, OutlierScores, SoftClusterer):
         are compared with those of the fit (`afcm.fitting.graph_views`). They give ``stability_``, and memberships where
         no mixture does: a walk spreads the shares of graphs that agree, and doubts as much as these do
         (`afcm.models.agreement`). ``"auto"``: 12 where memberships come from them and there are 50 to 5000 different
-        samples, else none. 0: none. Not with anchors or given similarities.
+        samples (fewer with more than 30 clusters), else none. 0: none. Not with anchors or given similarities.
     graph_weight : float or "auto", default="auto"
         λ. Its unit is samples: well below n/2 the graph hardly counts. ``"auto"`` is 3 n: few sweeps, and the
         paper's memberships are mostly hard. From about 1000 n on they are softer, at the price of more sweeps; on the

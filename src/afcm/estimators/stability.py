@@ -18,6 +18,8 @@ from afcm.models.fitted_graph import FittedGraph
 
 # Views by default, where memberships come from them, and the most nodes of a graph that gets them unasked.
 DEFAULT_VIEWS, MOST_NODES = 12, 5000
+# More nodes times clusters than this would make views cost much more than the fit.
+MOST_ENTRIES = 150_000
 # With fewer nodes graphs of many neighbors are nearly complete, and chance decides their clusters.
 FEWEST_NODES = 50
 ATTRIBUTES = ("stability_", "sample_stability_")
@@ -45,6 +47,7 @@ class ViewStability:
             return int(self.n_views)
         possible = prepared.points is not None and not isinstance(prepared, PreparedAnchors)
         affordable = self.n_clusters_ > 1 and FEWEST_NODES <= prepared.n_nodes <= MOST_NODES
+        affordable &= prepared.n_nodes * self.n_clusters_ <= MOST_ENTRIES
         return DEFAULT_VIEWS if possible and affordable and has_doubtful_memberships(fitted) else 0
 
     def _compare_views(self, prepared: PreparedGraph, fitted: FittedGraph) -> tuple[FittedGraph, Agreement | None]:
