@@ -364,7 +364,7 @@ def test_new_samples_by_several_graphs_keep_the_labels_of_the_model():
             continue
         outvoted += 1
         assert found.argmax() == label
-        np.testing.assert_allclose(found[label], found[walked.argmax()], atol=1e-8)  # a tie
+        np.testing.assert_allclose(found[label], found[walked.argmax()], atol=2e-5)  # a tie
         others = [j for j in range(len(found)) if j != label]
         np.testing.assert_allclose(found[others] / walked[others], found[others].sum() / walked[others].sum())
     assert outvoted

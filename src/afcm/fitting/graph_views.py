@@ -6,12 +6,16 @@ neighbors and its kernel, and its clusters are those of a spectral start with on
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
 
 from afcm._typing import Integers
 from afcm._util import progress
 from afcm.arrays import to_host
-from afcm.fitting.starts import start_prepared
+from afcm.fitting.starts import normalize_rows, one_hot, start_prepared
 from afcm.graph.density import STRENGTH
 from afcm.graph.prepared import GraphSetting, PreparedGraph
 from afcm.graph.similarity import FEWEST, search_neighbors
@@ -46,10 +50,15 @@ def label_views(prepared: PreparedGraph, n_clusters: int, n_views: int, search: 
 
 
 def label_by_pivots(prepared: PreparedGraph, n_clusters: int) -> Integers:
-    """Clusters of a spectral start without random draws, so that they do not depend on the order of the samples."""
+    """Clusters of k-means from pivots, without random draws, so that they do not depend on the order of the samples."""
     n_components, _ = prepared.graph.components
     if n_components >= n_clusters:
         _, memberships = start_prepared(prepared, n_clusters, np.random.RandomState(0), n_runs=1)
         return to_host(memberships).argmax(axis=1)
     vectors = to_host(prepared.start_eigenvectors(n_clusters, VIEW_ANGLE).vectors[:, :n_clusters])
-    return assign_by_pivots(vectors)
+    rows, groups = normalize_rows(vectors), one_hot(assign_by_pivots(vectors), n_clusters)
+    centers = groups.T @ rows / np.maximum(groups.sum(axis=0), 1)[:, None]
+    with warnings.catch_warnings():  # fewer distinct rows than clusters is no news here
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = KMeans(n_clusters, init=centers, n_init=1, random_state=0)
+        return np.asarray(model.fit(rows, sample_weight=to_host(prepared.graph.masses)).labels_, dtype=np.intp)
