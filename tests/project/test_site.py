@@ -139,7 +139,7 @@ MAIN_PAGES = ("index", "get-started", "guide/how_it_works", "gallery/index", "ap
 CHROMIUM = os.environ.get("AFCM_CHROMIUM") or shutil.which("chromium")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # only one may run at a time
 def browser():
     playwright = pytest.importorskip("playwright.sync_api", reason="the browser tests need playwright")
     if CHROMIUM is None:

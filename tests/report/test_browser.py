@@ -46,7 +46,7 @@ def report(tmp_path_factory):
     return write_report(findings, tmp_path_factory.mktemp("report") / "page.html")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # only one may run at a time
 def browser():
     with playwright.sync_playwright() as started:
         browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
