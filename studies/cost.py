@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from sklearn.datasets import make_blobs, make_moons
 
 from afcm import AFCM
@@ -44,6 +45,27 @@ def time_in_turns(tasks: dict[str, Callable[[], Any]], rounds: int) -> dict[str,
             task()
             spent[name].append((time.perf_counter() - begin[0], time.process_time() - begin[1]))
     return spent
+
+
+def compare_costs(models: dict[str, Any], sizes: Iterable[tuple[int, int]]) -> list[dict[str, Any]]:
+    """Median seconds of two models on touching blobs of each size, in turns, and the first's as a multiple.
+
+    ``sizes`` are pairs of the number of samples and the rounds.
+    """
+    rows = []
+    for n_samples, rounds in sizes:
+        X, _ = make_blobs(n_samples, 16, centers=10, cluster_std=4.0, random_state=0)
+        for model in models.values():  # load, compile and warm up: not counted
+            model.fit(X)
+        spent = time_in_turns({name: partial(model.fit, X) for name, model in models.items()}, rounds)
+        median = {name: np.median(times, axis=0) for name, times in spent.items()}
+        row: dict[str, Any] = {"n_samples": n_samples, "rounds": rounds}
+        row |= {f"{name}_seconds": median[name][0] for name in models}
+        first, second = median.values()
+        wall, cpu = first / second
+        rows.append(row | {"ratio": wall, "cpu_ratio": cpu})
+        print(f"n = {n_samples:,}: {wall:.2f} times as long", flush=True)
+    return rows
 
 
 def measure_seconds(tasks: dict[str, Callable[[], Any]], rounds: int = ROUNDS) -> dict[str, tuple[float, float]]:

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 from sklearn import datasets as sk_datasets
 from sklearn.cluster import HDBSCAN, SpectralClustering
-from sklearn.datasets import make_blobs
 from sklearn.ensemble import IsolationForest
 from sklearn.metrics import roc_auc_score
 from sklearn.neighbors import LocalOutlierFactor, NearestNeighbors
@@ -26,7 +25,7 @@ from afcm.metrics import adjusted_rand
 from studies.backgrounds import BACKGROUND, KINDS, SHAPES, Noisy, Sample, add_background, draw_blobs
 from studies.benchmarks import load_benchmarks, score_benchmark
 from studies.common import Problem, load_ten, show, write_csv
-from studies.cost import time_in_turns
+from studies.cost import compare_costs
 from studies.noise_page import ALARM, write_page
 
 SMALLEST = (5, 15, 30)  # min_cluster_size of HDBSCAN, of which the labels choose
@@ -174,19 +173,7 @@ def run_cost(data: Path | None, plan: Plan) -> dict[str, list[dict[str, Any]]]:
         "default": AFCM(10, random_state=0),
         "without": AFCM(10, noise=None, density_strength=0, random_state=0),
     }
-    rows = []
-    for n_samples, rounds in plan.sizes:
-        X, _ = make_blobs(n_samples, 16, centers=10, cluster_std=4.0, random_state=0)
-        for model in models.values():  # load, compile and warm up: not counted
-            model.fit(X)
-        spent = time_in_turns({name: partial(model.fit, X) for name, model in models.items()}, rounds)
-        median = {name: np.median(times, axis=0) for name, times in spent.items()}
-        row: dict[str, Any] = {"n_samples": n_samples, "rounds": rounds}
-        row |= {f"{name}_seconds": median[name][0] for name in models}
-        wall, cpu = median["default"] / median["without"]
-        rows.append(row | {"ratio": wall, "cpu_ratio": cpu})
-        print(f"n = {n_samples:,}: {wall:.2f} times as long", flush=True)
-    return {"cost": rows}
+    return {"cost": compare_costs(models, plan.sizes)}
 
 
 def run_shapes(data: Path | None, plan: Plan) -> dict[str, list[dict[str, Any]]]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import partial
 from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
@@ -17,7 +16,6 @@ import numpy as np
 from matplotlib.figure import Figure
 from scipy.optimize import linear_sum_assignment
 from sklearn.cluster import HDBSCAN
-from sklearn.datasets import make_blobs
 from sklearn.metrics import roc_auc_score
 from sklearn.mixture import GaussianMixture
 
@@ -25,7 +23,7 @@ from afcm import AFCM, FCM, PlainAFCM
 from afcm.plots.colors import PALETTE, cluster_colors, marker, mix_colors
 from studies.calibration import calibration_error
 from studies.common import show, write_csv
-from studies.cost import time_in_turns
+from studies.cost import compare_costs
 from studies.posterior_page import METHODS, RIGHT, average, read_rows, write_page
 from studies.posteriors import FAMILIES, Known
 
@@ -155,18 +153,7 @@ def run_cost(plan: Plan) -> list[dict[str, Any]]:
         "probabilities": AFCM(10, noise=None, random_state=0),
         "paper": AFCM(10, noise=None, memberships="paper", random_state=0),
     }
-    rows = []
-    for n_samples, rounds in plan.sizes:
-        X, _ = make_blobs(n_samples, 16, centers=10, cluster_std=4.0, random_state=0)
-        for model in models.values():  # load, compile and warm up: not counted
-            model.fit(X[:2000])
-        spent = time_in_turns({name: partial(model.fit, X) for name, model in models.items()}, rounds)
-        median = {name: np.median(times, axis=0) for name, times in spent.items()}
-        row: dict[str, Any] = {"n_samples": n_samples, "rounds": rounds}
-        row |= {f"{name}_seconds": median[name][0] for name in models}
-        wall, cpu = median["probabilities"] / median["paper"]
-        rows.append(row | {"ratio": wall, "cpu_ratio": cpu})
-    return rows
+    return compare_costs(models, plan.sizes)
 
 
 def draw_maps(plan: Plan, path: Path) -> None:

@@ -14,6 +14,7 @@ from afcm.fitting import starts
 from afcm.graph import affinity
 from afcm.graph.duplicates import merge_duplicates
 from afcm.linalg.operator import Eigenpairs
+from afcm.linalg.pivoting import find_pivots
 
 
 def seeded(seed=0):
@@ -62,11 +63,6 @@ def test_seeds_of_many_samples_are_those_of_a_sample(weighted, monkeypatch):
     kept, sums, _ = merge_duplicates(points[rows], None if masses is None else masses[rows])
     expected = kmeans_plusplus(points[rows][kept], 3, sample_weight=sums, random_state=random)[0]
     np.testing.assert_array_equal(starts.seed_centers(points, 3, masses, seeded()), expected)
-
-
-def test_rows_have_length_one_unless_they_are_zero():
-    rows = np.array([[3.0, 4.0], [0.0, 0.0], [0.0, -2.0]])
-    np.testing.assert_allclose(starts.normalize_rows(rows), [[0.6, 0.8], [0, 0], [0, -1]], rtol=1e-15)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -278,16 +274,6 @@ def test_tensors_keep_their_place():
     assert calls[0][4] == 3
 
 
-def test_pivots_are_rows_in_different_directions():
-    """Noisy axes of different lengths: one row near each axis, the longest first."""
-    rng = np.random.default_rng(0)
-    axes = np.arange(60) % 4
-    points = np.eye(4)[axes] * [4.0, 3.0, 2.0, 1.0] + 0.01 * rng.standard_normal((60, 4))
-    rows = starts.pivot_rows(points, 4)
-    np.testing.assert_array_equal(abs(rows).argmax(axis=1), [0, 1, 2, 3])
-    assert all((points == row).all(axis=1).any() for row in rows)
-
-
 @pytest.mark.parametrize("weighted", [False, True])
 def test_drawn_seeds_are_rows_of_different_clusters(weighted):
     rng = np.random.default_rng(0)
@@ -314,7 +300,7 @@ def test_k_means_of_many_rows_is_the_best_of_pivots_and_seeds(weighted, monkeypa
     masses = rng.uniform(0.5, 2.0, 400) if weighted else None
     monkeypatch.setattr(starts, "MANY_ENTRIES", 2000)
     random = seeded()
-    centers = [starts.pivot_rows(points, 5)] + [starts.draw_seeds(points, 5, masses, random) for _ in range(2)]
+    centers = [points[find_pivots(points, 5)]] + [starts.draw_seeds(points, 5, masses, random) for _ in range(2)]
     fits = [KMeans(5, init=one, n_init=1).fit(points, sample_weight=masses) for one in centers]
     best = min(fits, key=lambda model: model.inertia_)
     np.testing.assert_array_equal(starts.k_means(points, 5, masses, seeded()), best.labels_)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from afcm.linalg.ratios import inverse_sqrt, ratio
+from afcm.linalg.ratios import inverse_sqrt, normalize_rows, ratio
 from tests.equations.test_paper import Foreign
 
 
@@ -22,3 +22,8 @@ def test_an_inverse_root_of_zero_is_zero():
 def test_arrays_of_two_libraries_are_refused():
     with pytest.raises(TypeError, match=r"[Mm]ultiple namespaces"):
         ratio(np.ones(2), Foreign(), 0.0)
+
+
+def test_rows_have_length_one_unless_they_are_zero():
+    rows = np.array([[3.0, 4.0], [0.0, 0.0], [0.0, -2.0]])
+    np.testing.assert_allclose(normalize_rows(rows), [[0.6, 0.8], [0, 0], [0, -1]], rtol=1e-15)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
+import pytest
 import scipy.sparse as sp
 
+from afcm import AFCM
 from afcm.graph.affinity import normalize_graph
 from afcm.models import graph_problem
 from afcm.models.agreement import TIE, keep_labels
-from afcm.models.graph_problem import lie_on_sphere, measure_cut
+from afcm.models.graph_problem import lie_on_sphere, measure_cut, measure_opinion
+from afcm.models.local_mixture import fit_local_mixture, measure_fit
 
 
 def test_a_label_that_neighbors_outvote_is_left_in_doubt():
@@ -56,3 +61,37 @@ def test_points_on_a_sphere_are_noticed():
     unit[4] *= 1.001
     assert not lie_on_sphere(unit)
     assert not lie_on_sphere(points)
+
+
+@pytest.fixture(scope="module")
+def flat():
+    """A graph of two flat Gaussians, one above the other, with copies, and the mixture inside them."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 2)) * [8, 0.9] + np.repeat([[0, 0], [0, 3]], 200, axis=0)
+    prepared = AFCM(2).prepare(np.vstack([X, X[:50]]))
+    labels = (prepared.points[:, 1] > 1.5).astype(int)
+    return prepared, fit_local_mixture(prepared.points, labels, 2, np.zeros(400), share=None)
+
+
+@pytest.mark.parametrize("cut", [0.05, 0.001, 1e-5, 0.0])
+def test_an_opinion_is_its_fit_and_a_fifth_of_the_logarithm_of_its_cut(flat, cut):
+    prepared, mixture = flat
+    expected = measure_fit(mixture, prepared.points, prepared.nodes.masses) + 0.2 * math.log(max(cut, 0.001))
+    assert measure_opinion(prepared, mixture, cut) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize(("first", "second", "method"), [(1.0, 0.9, "overlap"), (0.9, 1.0, "mixture"), (1.0, 1.0, "mixture")])
+def test_the_lower_opinion_is_kept_and_the_first_of_equals(monkeypatch, flat, first, second, method):
+    answers = iter([first, second])
+    monkeypatch.setattr(graph_problem, "measure_opinion", lambda *_: next(answers))
+    monkeypatch.setattr(graph_problem, "TOUCHING", -1.0)
+    other = (flat[0].points[:, 0] > 0).astype(int)
+    monkeypatch.setattr(graph_problem, "find_overlapping", lambda *_: other)
+    model = AFCM(2, noise=None, random_state=0).fit(flat[0])
+    assert model.membership_method_ == method
+
+
+def test_nobody_is_asked_where_clusters_do_not_touch(monkeypatch, flat):
+    monkeypatch.setattr(graph_problem, "TOUCHING", 1.0)
+    monkeypatch.setattr(graph_problem, "find_overlapping", lambda *_: pytest.fail("asked"))
+    assert AFCM(2, noise=None, random_state=0).fit(flat[0]).membership_method_ == "mixture"

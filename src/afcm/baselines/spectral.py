@@ -23,6 +23,7 @@ from afcm.graph.affinity import neighbor_graph
 from afcm.graph.duplicates import merge_duplicates
 from afcm.graph.kernels import KERNELS
 from afcm.graph.prepared import PreparedGraph
+from afcm.linalg.ratios import normalize_rows
 from afcm.neighbors import find_neighbors
 
 # The eigenvectors end when the subspace is this close (radians).
@@ -202,7 +203,7 @@ class SpectralBaseline(ClusterMixin, BaseEstimator):
             )
         self.eigenvalues_ = 1 - eigen.values
         if self.row_normalized:
-            return starts.normalize_rows(eigen.vectors)
+            return normalize_rows(eigen.vectors)
         return eigen.vectors if masses is None else eigen.vectors / np.sqrt(masses)[:, None]
 
     def _assign_kmeans(self, embedding: Floats, masses: Any, random: np.random.RandomState) -> None:

@@ -21,24 +21,12 @@ def fit(
     data: options.Data,
     *,
     clusters: options.Clusters = "auto",
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            help="The table with labels and memberships: .csv, .tsv, .parquet or .jsonl; - for CSV to stdout."
-        ),
-    ] = None,
-    model: Annotated[
-        Path | None, typer.Option(help="Model file to write, for afcm predict and afcm.load_model.")
-    ] = None,
+    out: options.Out = None,
+    model: options.ModelFile = None,
     report: options.Report = None,
-    checkpoint: Annotated[
-        Path | None,
-        typer.Option(help="File where a long fit writes down where it is, and goes on from when it is run again."),
-    ] = None,
+    checkpoint: options.Checkpoint = None,
     method: Annotated[str, typer.Option(help=f"One of {', '.join(methods.METHODS)}.")] = "AFCM",
-    set: Annotated[
-        list[str] | None, typer.Option("--set", help="A parameter of the method, as name=value; repeat for more.")
-    ] = None,
+    set: options.Settings = None,
     metric: options.Metric = "",
     noise: options.Noise = "",
     views: options.Views = "",

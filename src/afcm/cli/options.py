@@ -64,6 +64,18 @@ Format = Annotated[str | None, typer.Option(help="csv, tsv, parquet, npy or npz.
 Delimiter = Annotated[str | None, typer.Option(help="Between fields of a text file. Default: comma, tab for TSV.")]
 Encoding = Annotated[str, typer.Option(help="Of a text file, for example latin-1.")]
 Header = Annotated[bool | None, typer.Option("--header/--no-header", help="The first line holds names of columns.")]
+Out = Annotated[
+    Path | None,
+    typer.Option(help="The table with labels and memberships: .csv, .tsv, .parquet or .jsonl; - for CSV to stdout."),
+]
+ModelFile = Annotated[Path | None, typer.Option(help="Model file to write, for afcm predict and afcm.load_model.")]
+Checkpoint = Annotated[
+    Path | None,
+    typer.Option(help="File where a long fit writes down where it is, and goes on from when it is run again."),
+]
+Settings = Annotated[
+    list[str] | None, typer.Option("--set", help="A parameter of the method, as name=value; repeat for more.")
+]
 Report = Annotated[Path | None, typer.Option(help="HTML page to write.")]
 
 Metric = Annotated[

@@ -14,6 +14,7 @@ from sklearn.neighbors import NearestNeighbors
 from afcm import arrays
 from afcm._typing import Floats
 from afcm._util.messages import format_share, warn_user
+from afcm._util.text import is_number
 from afcm.exceptions import ScaleWarning
 
 ENCODE = "leave the column out, or make coordinates of such columns with afcm.tables.TableScaler"
@@ -62,14 +63,6 @@ def describe_text(column: tuple[str, Any]) -> str:
         if isinstance(value, str) and not is_number(value):
             return f"{name} holds text, {value[:40]!r} in row {row}"
     return ""
-
-
-def is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def refuse_missing(X: Any, names: Any = None) -> None:

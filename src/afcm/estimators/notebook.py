@@ -10,9 +10,9 @@ import numpy as np
 from afcm._util.messages import count_noun, format_about
 from afcm.arrays import is_chunked, to_host
 from afcm.equations.ambiguity import ambiguity, is_ambiguous
+from afcm.models.background import CLEAR
 
 MOST_ROWS = 12  # clusters in the table; the largest
-OUTLIER = 0.5  # from this score on a sample is rather background
 POINTS = 24  # of a curve
 WIDTH, HEIGHT = 120, 22  # of a curve, in pixels
 
@@ -38,7 +38,7 @@ def describe_clusters(model: Any) -> list[ClusterRow]:
     memberships, labels = to_host(model.memberships_), to_host(model.labels_)
     doubtful, sure = is_ambiguous(ambiguity(memberships)), memberships.max(axis=1)
     scores = getattr(model, "outlier_scores_", None)
-    outliers = None if scores is None else to_host(scores) >= OUTLIER
+    outliers = None if scores is None else to_host(scores) >= CLEAR
     rows = []
     for cluster in range(memberships.shape[1]):
         own = labels == cluster

@@ -6,20 +6,18 @@ neighbors and its kernel, and its clusters are those of a spectral start with on
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 from sklearn.cluster import KMeans
-from sklearn.exceptions import ConvergenceWarning
 
 from afcm._typing import Integers
 from afcm._util import progress
 from afcm.arrays import to_host
-from afcm.fitting.starts import normalize_rows, one_hot, start_prepared
+from afcm.fitting.starts import label_by_best, start_prepared
 from afcm.graph.density import STRENGTH
 from afcm.graph.prepared import GraphSetting, PreparedGraph
 from afcm.graph.similarity import FEWEST, search_neighbors
-from afcm.linalg.pivoting import assign_by_pivots
+from afcm.linalg.pivoting import find_pivots
+from afcm.linalg.ratios import normalize_rows
 
 # Kernels of the views, in turn, and by how much their number of neighbors may differ from the fit's.
 VIEW_KERNELS = ("sharpened", "adaptive", "binary")
@@ -56,9 +54,6 @@ def label_by_pivots(prepared: PreparedGraph, n_clusters: int) -> Integers:
         _, memberships = start_prepared(prepared, n_clusters, np.random.RandomState(0), n_runs=1)
         return to_host(memberships).argmax(axis=1)
     vectors = to_host(prepared.start_eigenvectors(n_clusters, VIEW_ANGLE).vectors[:, :n_clusters])
-    rows, groups = normalize_rows(vectors), one_hot(assign_by_pivots(vectors), n_clusters)
-    centers = groups.T @ rows / np.maximum(groups.sum(axis=0), 1)[:, None]
-    with warnings.catch_warnings():  # fewer distinct rows than clusters is no news here
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model = KMeans(n_clusters, init=centers, n_init=1, random_state=0)
-        return np.asarray(model.fit(rows, sample_weight=to_host(prepared.graph.masses)).labels_, dtype=np.intp)
+    rows = normalize_rows(vectors)
+    run = KMeans(n_clusters, init=rows[find_pivots(vectors, n_clusters)], n_init=1, tol=0, random_state=0)
+    return label_by_best([run], rows, to_host(prepared.graph.masses))

@@ -10,8 +10,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace
-from scipy.linalg import qr
 from sklearn.cluster import KMeans, kmeans_plusplus
 from sklearn.exceptions import ConvergenceWarning
 
@@ -25,7 +23,8 @@ from afcm.graph.duplicates import merge_duplicates
 from afcm.graph.eigenvectors import indicator, null_space
 from afcm.graph.prepared import PreparedGraph
 from afcm.linalg.operator import Eigenpairs
-from afcm.linalg.ratios import inverse_sqrt, ratio
+from afcm.linalg.pivoting import find_pivots
+from afcm.linalg.ratios import inverse_sqrt, normalize_rows
 from afcm.models.fuzzy import EntropyProblem
 from afcm.models.plain import PlainProblem
 
@@ -105,12 +104,6 @@ def spectral_start(
     return eigen, best
 
 
-def normalize_rows(vectors: Floats) -> Floats:
-    """Rows scaled to length one; a zero row stays."""
-    xp = array_namespace(vectors)
-    return ratio(vectors, xp.linalg.vector_norm(vectors, axis=1, keepdims=True), xp.zeros_like(vectors))
-
-
 def k_means(
     points: Floats, n_clusters: int, masses: Floats | None, random: np.random.RandomState, n_runs: int = KMEANS_RESTARTS
 ) -> Integers:
@@ -125,19 +118,18 @@ def k_means(
     if points.size < MANY_ENTRIES:
         runs = [KMeans(n_clusters, n_init=n_runs, random_state=random)]
     else:  # seeds are cheap, and the pivots are nearly always the best of them
-        seeds = [pivot_rows(points, n_clusters)]
+        seeds = [points[find_pivots(points, n_clusters)]]
         seeds += [draw_seeds(points, n_clusters, masses, random) for _ in range(min(n_runs - 1, FEW_RESTARTS))]
         runs = [KMeans(n_clusters, init=centers, n_init=1, random_state=random) for centers in seeds]
+    return label_by_best(runs, points, masses)
+
+
+def label_by_best(runs: list[KMeans], points: Floats, masses: Floats | None) -> Integers:
+    """Labels of the run of k-means that ends with the least scatter."""
     with warnings.catch_warnings():  # fewer distinct rows than clusters is no news here
         warnings.simplefilter("ignore", ConvergenceWarning)
         best = min((model.fit(points, sample_weight=masses) for model in runs), key=lambda model: model.inertia_)
     return np.asarray(best.labels_, dtype=np.intp)
-
-
-def pivot_rows(points: Floats, n_clusters: int) -> Floats:
-    """Rows that point in directions as different as can be: the pivots of a QR decomposition."""
-    _, order = qr(points.T, mode="r", pivoting=True, check_finite=False)
-    return points[order[:n_clusters]]
 
 
 def draw_seeds(points: Floats, n_clusters: int, masses: Floats | None, random: np.random.RandomState) -> Floats:

@@ -13,9 +13,13 @@ from scipy.linalg import qr
 from afcm._typing import Floats, Integers
 
 
+def find_pivots(vectors: Floats, n_pivots: int) -> Integers:
+    """So many rows, each the longest outside the span of those before it; there are no more than columns."""
+    _, order = qr(vectors.T, mode="r", pivoting=True, check_finite=False)
+    return np.asarray(order[:n_pivots])
+
+
 def assign_by_pivots(vectors: Floats) -> Integers:
     """The group of each row of n×c orthonormal columns, from 0 to c − 1."""
-    n_groups = vectors.shape[1]
-    pivots = qr(vectors.T, mode="r", pivoting=True)[1][:n_groups]
-    left, _, right = np.linalg.svd(vectors[pivots].T)
+    left, _, right = np.linalg.svd(vectors[find_pivots(vectors, vectors.shape[1])].T)
     return np.abs(vectors @ (left @ right)).argmax(axis=1)

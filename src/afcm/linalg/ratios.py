@@ -20,3 +20,9 @@ def inverse_sqrt(degrees: Floats) -> Floats:
     """``d^{-1/2}``, and 0 where d is 0."""
     xp = array_namespace(degrees)
     return ratio(xp.ones_like(degrees), xp.sqrt(degrees), xp.zeros_like(degrees))
+
+
+def normalize_rows(vectors: Floats) -> Floats:
+    """Rows scaled to length one; a zero row stays."""
+    xp = array_namespace(vectors)
+    return ratio(vectors, xp.linalg.vector_norm(vectors, axis=1, keepdims=True), xp.zeros_like(vectors))

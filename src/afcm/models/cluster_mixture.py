@@ -48,6 +48,11 @@ class Start(NamedTuple):
         return cls(Statistics(np.concatenate(moments), np.zeros(equations.N_BOXES)), owners, spherical)
 
 
+def has_one_each(owners: Integers) -> bool:
+    """Whether no number occurs twice among the clusters of Gaussians."""
+    return len(owners) == len(np.unique(owners))
+
+
 class Fit(NamedTuple):
     """BIC of a mixture, its parameters, the cluster of each Gaussian, and how many numbers were learned."""
 
@@ -55,6 +60,11 @@ class Fit(NamedTuple):
     parameters: Parameters
     owners: Integers
     n_free: int
+
+    @property
+    def one_each(self) -> bool:
+        """Whether no cluster has several Gaussians."""
+        return has_one_each(self.owners)
 
     @property
     def background_weights(self) -> Floats:

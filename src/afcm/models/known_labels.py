@@ -24,6 +24,7 @@ from afcm.graph.absorption import absorb
 from afcm.graph.affinity import Graph
 from afcm.graph.eigenvectors import indicator
 from afcm.graph.prepared import PreparedGraph
+from afcm.linalg.ratios import normalize_rows
 from afcm.models.agreement import count_common, match_clusters
 from afcm.models.cluster_mixture import Share
 from afcm.models.fitted_graph import FittedGraph
@@ -155,12 +156,9 @@ def follow_known_labels(
 
 def pose_known_problem(prepared: PreparedGraph, labels: Integers, n_clusters: int, known: Integers) -> KnownProblem:
     """The problem of a prepared graph and the clusters of a fit on it; columns only where they can be judged."""
-    if prepared.n_components >= n_clusters:  # leading eigenvectors are any mixture of the pieces
-        rows = np.eye(n_clusters)[labels]
-    else:
-        rows = arrays.to_host(prepared.eigenvectors(n_clusters).vectors)
-        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-        rows = rows / np.where(lengths > 0, lengths, 1.0)
+    rows: Floats = np.eye(n_clusters)[labels]
+    if prepared.n_components < n_clusters:  # else leading eigenvectors are any mixture of the pieces
+        rows = normalize_rows(arrays.to_host(prepared.eigenvectors(n_clusters).vectors))
     columns = None
     if prepared.points is not None and split_known(known[known >= 0])[1].sum() >= FEWEST_JUDGED:
         columns = principal_columns(arrays.to_host(prepared.points))

@@ -21,7 +21,7 @@ from afcm._typing import Floats, Integers
 from afcm.equations import local_mixture as equations
 from afcm.equations.local_mixture import Background, Parameters
 from afcm.equations.quadratic import quadratic_features
-from afcm.models.cluster_mixture import Fit, Sample, Share
+from afcm.models.cluster_mixture import Fit, Sample, Share, has_one_each
 from afcm.models.distance_background import DistanceBackground, Distances, finite, fit_distance_background
 from afcm.models.learning_sample import Frame, dense_core, draw_rows
 from afcm.models.one_each import choose_form
@@ -61,7 +61,7 @@ class LocalMixture:
     @property
     def one_each(self) -> bool:
         """Whether no cluster has several Gaussians."""
-        return len(self.owners) == len(np.unique(self.owners))
+        return has_one_each(self.owners)
 
     def posterior(self, points: Floats) -> tuple[Floats, Floats]:
         """Probabilities of the clusters, given that a sample is in one (m×c, rows sum to 1), and outlier scores (m).
@@ -160,7 +160,7 @@ def measure_fit(mixture: LocalMixture, points: Floats, masses: Floats) -> float:
 def refine_fit(fit: Fit, sample: Sample, unit: Floats) -> Fit:
     """One density for each cluster if BIC prefers that, else several Gaussians that stay near the labels."""
     best = min(fit, choose_form(sample, unit), key=lambda found: found.criterion)
-    return sample.fit_near_labels() if len(best.owners) > len(np.unique(best.owners)) else best
+    return best if best.one_each else sample.fit_near_labels()
 
 
 def sample_limit(n_clusters: int, n_features: int) -> int:

@@ -23,13 +23,13 @@ from afcm.estimators.column_faults import explain_text, refuse_missing
 from afcm.estimators.inputs import DTYPES
 from afcm.estimators.mixture import GeneralizedGaussianMixture
 from afcm.estimators.plain import PlainAFCM
-from afcm.fitting import starts
 from afcm.graph import eigenvectors
 from afcm.graph.affinity import Graph, normalize_graph
 from afcm.graph.counting import Parts
 from afcm.graph.duplicates import merge_duplicates
 from afcm.graph.prepared import count_clusters, search_for_counting
 from afcm.graph.similarity import agreement_weights
+from afcm.linalg.ratios import normalize_rows
 from afcm.metrics import adjusted_rand, fuzzy_silhouette, xie_beni
 from afcm.models.background import find_clear_background
 from afcm.selection.weighing import weigh_criteria
@@ -236,7 +236,7 @@ def eigengaps(values: Floats, counts: list[int]) -> list[float]:
 
 def stability(vectors: Floats, n_clusters: int, random: np.random.RandomState) -> float:
     """Mean ARI over all samples of two clusterings, each learned by k-means on its own half of the unit-length rows."""
-    rows = starts.normalize_rows(vectors[:, :n_clusters])
+    rows = normalize_rows(vectors[:, :n_clusters])
     agreements = np.zeros(STABILITY_ROUNDS)
     for i in range(STABILITY_ROUNDS):
         halves = np.array_split(random.permutation(rows.shape[0]), 2)

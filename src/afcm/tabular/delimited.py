@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
 
+from afcm._util.text import is_number
 from afcm.tabular.columns import TableError
 
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
@@ -96,14 +97,6 @@ def check_first_line(head: bytes, file: TableFile, delimiter: str) -> None:
             f"{name} begins with numbers ({first[:40]}) where names of columns should be; use --no-header (or --header "
             "if these are names)"
         )
-
-
-def is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def parse_with_early_types(source: Any, layout: Layout) -> pa.Table:
