@@ -80,7 +80,9 @@ def test_an_opinion_is_its_fit_and_a_fifth_of_the_logarithm_of_its_cut(flat, cut
     assert measure_opinion(prepared, mixture, cut) == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.parametrize(("first", "second", "method"), [(1.0, 0.9, "overlap"), (0.9, 1.0, "mixture"), (1.0, 1.0, "mixture")])
+@pytest.mark.parametrize(
+    ("first", "second", "method"), [(1.0, 0.9, "overlap"), (0.9, 1.0, "mixture"), (1.0, 1.0, "mixture")]
+)
 def test_the_lower_opinion_is_kept_and_the_first_of_equals(monkeypatch, flat, first, second, method):
     answers = iter([first, second])
     monkeypatch.setattr(graph_problem, "measure_opinion", lambda *_: next(answers))
