@@ -8,11 +8,15 @@ from sklearn.datasets import load_digits, make_blobs, make_moons
 
 from afcm import AFCM, FCM, EntropyFCM, PlainAFCM, arrays
 from afcm.datasets import make_rings
+from afcm.fitting import starts
+from afcm.graph import density
 from afcm.graph.affinity import normalize_graph
 from afcm.metrics import adjusted_rand
 from afcm.neighbors import find_neighbors
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+torch_neighbors = pytest.importorskip("afcm.compiled.torch_neighbors", reason="PyTorch is not installed")
+SparseTensor = pytest.importorskip("afcm.arrays.torch_arrays", reason="PyTorch is not installed").SparseTensor
 torch_k_means = pytest.importorskip("afcm.fitting.torch_k_means", reason="PyTorch is not installed")
 pytestmark = pytest.mark.filterwarnings("ignore::afcm.exceptions.HardMembershipsWarning")
 
@@ -209,6 +213,72 @@ def test_sparse_tensors_do_what_scipy_does():
     np.testing.assert_array_equal(device.components[1], host.components[1])
 
 
+def random_edges(n, n_edges, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.integers(n, size=(2, n_edges)), rng.random(n_edges)
+
+
+def test_entries_at_the_same_place_are_added():
+    ends, data = random_edges(12, 200)
+    tensor = SparseTensor.from_edges(*torch.as_tensor(ends), torch.as_tensor(data), (12, 12))
+    np.testing.assert_allclose(tensor.toarray(), sp.coo_array((data, tuple(ends)), shape=(12, 12)).toarray())
+    none = SparseTensor.from_edges(*torch.zeros((2, 0), dtype=torch.int64), torch.zeros(0), (3, 3))
+    assert none.nnz == 0
+    assert none.indptr.tolist() == [0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("n_edges", [0, 50, 150, 260, 2000])
+def test_components_are_those_of_scipy(n_edges):
+    """From no edges over many pieces to one."""
+    ends, data = random_edges(300, n_edges)
+    matrix = sp.csr_array(sp.coo_array((data, tuple(ends)), shape=(300, 300)))
+    host = normalize_graph(sp.csr_array(matrix + matrix.T))
+    device = normalize_graph(arrays.to_device_of(sp.csr_array(matrix + matrix.T), torch.zeros(1)))
+    assert device.components[0] == host.components[0]
+    np.testing.assert_array_equal(device.components[1], host.components[1])
+
+
+def test_edges_are_multiplied_as_on_the_host_and_the_diagonal_goes():
+    ends, data = random_edges(20, 80)
+    matrix = sp.csr_array(sp.coo_array((data, tuple(ends)), shape=(20, 20)))
+    matrix = sp.csr_array(matrix + matrix.T)
+    tensor = arrays.to_device_of(matrix, torch.zeros(1))
+    host, device = (arrays.backend_of(x).multiply_edges(x, lambda i, j: 1.0 / (1 + i + j)) for x in (matrix, tensor))
+    np.testing.assert_allclose(device.toarray(), host.toarray())
+    assert (host.toarray().diagonal() == 0).all()
+    assert (host.toarray() != matrix.toarray()).any()
+
+
+def test_draws_of_tensors_on_the_host_are_those_of_arrays():
+    for dtype in ("float32", "float64"):
+        host, tensor = (arrays.backend_of(x).draw_normal((7, 3), 5, x, dtype) for x in (np.ones(1), torch.ones(1)))
+        np.testing.assert_array_equal(tensor, host)
+        assert str(host.dtype) == dtype
+    signs = arrays.backend_of(torch.ones(1)).draw_signs((50, 2), 0, torch.ones(1))
+    np.testing.assert_array_equal(signs, arrays.backend_of(np.ones(1)).draw_signs((50, 2), 0, None))
+    assert set(signs.unique().tolist()) == {-1.0, 1.0}
+
+
+@pytest.mark.parametrize("whole", [False, True], ids=["numbers", "ties"])
+def test_surroundings_are_those_of_the_host(whole, monkeypatch):
+    rng = np.random.default_rng(0)
+    points = rng.integers(0, 17, (900, 9)).astype(float) if whole else rng.standard_normal((900, 9))
+    values = rng.standard_normal(900)
+    monkeypatch.setattr(torch_neighbors, "ENTRIES", 900 * 100)
+    for n_clusters in (2, 20):
+        host = density.average_surroundings(points, values, n_clusters)
+        tensor = density.average_surroundings(torch.as_tensor(points), torch.as_tensor(values), n_clusters)
+        np.testing.assert_allclose(tensor, host, rtol=1e-10, atol=1e-12)
+
+
+def test_default_fits_of_many_tensors_have_the_labels_of_the_host():
+    X, _ = make_blobs(8000, 10, centers=12, cluster_std=3.5, random_state=0)  # enough to filter eigenvectors
+    host, tensor = (AFCM(12, random_state=0).fit(x) for x in (X, torch.as_tensor(X)))
+    assert adjusted_rand(host.labels_, tensor.labels_) >= 0.99
+    assert tensor.membership_method_ == host.membership_method_
+    assert tensor.objective_ == pytest.approx(host.objective_, rel=1e-3)
+
+
 @pytest.mark.parametrize(
     "array", [np.array(2.5), np.float32(1.5), np.ones(0), np.arange(6.0), np.arange(12).reshape(3, 4)[::-1, ::2].T]
 )
@@ -221,7 +291,7 @@ def test_arrays_on_the_device_keep_their_shape_and_values(array):
 
 def test_k_means_on_tensors_finds_the_clusters():
     X, y = make_blobs(3000, 4, centers=5, cluster_std=0.5, random_state=3)
-    labels = torch_k_means.k_means(torch.as_tensor(X), 5, None, np.random.RandomState(0), 5)
+    labels = starts.k_means(torch.as_tensor(X), 5, None, np.random.RandomState(0))
     assert len({(a, b) for a, b in zip(labels.tolist(), y, strict=True)}) == 5
 
 

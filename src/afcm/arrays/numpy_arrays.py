@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,16 @@ def take_rows(array: Any, numbers: Any) -> Any:
     return array[numbers]
 
 
+def draw_normal(shape: tuple[int, int], seed: int, reference: Any, dtype: str = "float64") -> Floats:  # noqa: ARG001
+    """Normal numbers of a fixed seed."""
+    return np.random.RandomState(seed).standard_normal(shape).astype(dtype, copy=False)
+
+
+def draw_signs(shape: tuple[int, int], seed: int, reference: Any) -> Floats:  # noqa: ARG001
+    """−1 or 1 in single precision, of a fixed seed."""
+    return np.where(np.random.RandomState(seed).random_sample(shape) < 0.5, -1, 1).astype(np.float32)
+
+
 def split_rows(n_rows: int) -> Iterator[slice]:
     """Slices of consecutive rows, each small enough for the cache."""
     return (slice(first, first + ROWS) for first in range(0, n_rows, ROWS))
@@ -52,6 +62,21 @@ def copy_rows(block: Any) -> Any:
 
 def make_contiguous(block: Any) -> Any:
     return np.ascontiguousarray(block)
+
+
+def pad_width(width: int, reference: Any) -> int:  # noqa: ARG001
+    """The width of a block that products with a matrix like best: any."""
+    return width
+
+
+def to_single(block: Any) -> Floats:
+    """The block in rows of single precision."""
+    return np.ascontiguousarray(block, dtype=np.float32)
+
+
+def column_dots(left: Any, right: Any) -> Floats:
+    """The inner products of columns with the same number."""
+    return np.einsum("ij,ij->j", left, right)
 
 
 def column_norms(block: Any) -> Floats:
@@ -102,16 +127,11 @@ def normalize_rows(weights: Any, masses: Floats | None) -> Any:
     return shares.multiply(1 / totals[:, None]).tocsr()
 
 
-def list_upper_edges(weights: Any) -> tuple[Any, Any, Any]:
-    """Rows, columns and weights above the diagonal."""
+def multiply_edges(weights: Any, measure: Callable[[Any, Any], Any]) -> Any:
+    """Symmetric weights times ``measure(rows, columns)`` of their edges, which is symmetric too; no diagonal."""
     half = sp.triu(weights, 1).tocoo()
-    return half.row, half.col, half.data
-
-
-def build_from_upper_edges(edges: tuple[Any, Any, Any], n_nodes: int) -> Any:
-    """The symmetric matrix with these edges."""
-    rows, columns, data = edges
-    upper = sp.csr_array((data, (rows, columns)), shape=(n_nodes, n_nodes))
+    kept = half.data * measure(half.row, half.col)
+    upper = sp.csr_array((kept, (half.row, half.col)), shape=weights.shape)
     return sp.csr_array(upper + upper.T)
 
 

@@ -5,7 +5,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -14,9 +15,15 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
+from afcm.arrays import numpy_arrays
+
 # As in `afcm.arrays.numpy_arrays`; larger, because every step on a device costs a launch.
 BLOCK_ROWS = 1 << 18
-BLOCK_EDGES = 1 << 22
+BLOCK_EDGES = 1 << 19
+# Up to so many random numbers are drawn on the host, so that seeds agree everywhere; drawing more takes too long there.
+HOST_DRAWS = 1 << 20
+# Edges of each node that components are first looked for with.
+FIRST_EDGES = 2
 
 
 def to_host(array: Any) -> Any:
@@ -46,6 +53,27 @@ def take_rows(array: Any, numbers: Any) -> Any:
     return array if isinstance(numbers, slice) else array[from_host(numbers, array)]
 
 
+def is_drawn_on_host(shape: tuple[int, int], reference: Any) -> bool:
+    return reference.device.type == "cpu" or shape[0] * shape[1] <= HOST_DRAWS
+
+
+def draw_normal(shape: tuple[int, int], seed: int, reference: Any, dtype: str = "float64") -> Any:
+    """Normal numbers of a fixed seed, drawn where ``reference`` is if they are many."""
+    if is_drawn_on_host(shape, reference):
+        return from_host(numpy_arrays.draw_normal(shape, seed, reference, dtype), reference)
+    generator = torch.Generator(device=reference.device).manual_seed(seed)
+    return torch.randn(shape, generator=generator, dtype=getattr(torch, dtype), device=reference.device)
+
+
+def draw_signs(shape: tuple[int, int], seed: int, reference: Any) -> Any:
+    """−1 or 1 in single precision, of a fixed seed, drawn where ``reference`` is if they are many."""
+    if is_drawn_on_host(shape, reference):
+        return from_host(numpy_arrays.draw_signs(shape, seed, reference), reference)
+    generator = torch.Generator(device=reference.device).manual_seed(seed)
+    draws = torch.rand(shape, generator=generator, device=reference.device)
+    return torch.where(draws < 0.5, -1.0, 1.0)
+
+
 def split_rows(n_rows: int) -> Iterator[slice]:
     """All rows at once, because every step on a device costs a launch."""
     return iter((slice(0, n_rows),))
@@ -64,8 +92,50 @@ def make_contiguous(block: Any) -> Any:
     return block.contiguous()
 
 
+def pad_width(width: int, reference: Any) -> int:
+    """The width of a block that products with a matrix like best: large rows begin at multiples of 64 bytes."""
+    return width if is_drawn_on_host((reference.shape[0], width), reference) else -(-width // 16) * 16
+
+
+def to_single(block: Any) -> Any:
+    """The block in rows of single precision."""
+    return block.to(torch.float32).contiguous()
+
+
+@contextmanager
+def whole_products() -> Iterator[None]:
+    """Products of float32 in float32, even where the user allows fewer digits (TF32)."""
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("highest")
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)
+
+
+def inner_products(left: Any, right: Any) -> Any:
+    """``leftᵀ right`` in float64, on the host."""
+    total = torch.zeros((left.shape[1], right.shape[1]), dtype=torch.float64, device=left.device)
+    for first in range(0, left.shape[0], BLOCK_ROWS):
+        rows = slice(first, first + BLOCK_ROWS)
+        part = left[rows].double()
+        total.addmm_(part.T, part if left is right else right[rows].double())
+    return to_host(total)
+
+
+def combine_columns(block: Any, coefficients: Any) -> Any:
+    """``block @ coefficients`` in the precision of the block."""
+    with whole_products():
+        return block @ from_host(coefficients, block).to(block.dtype)
+
+
+def column_dots(left: Any, right: Any) -> Any:
+    """The inner products of columns with the same number."""
+    return torch.linalg.vecdot(left, right, dim=0)
+
+
 def column_norms(block: Any) -> Any:
-    return to_host(torch.linalg.vector_norm(block, dim=0))
+    return to_host(torch.linalg.vector_norm(block, dim=0, dtype=torch.float64))
 
 
 def sum_squares(array: Any) -> float:
@@ -94,10 +164,20 @@ class SparseTensor:
     @classmethod
     def from_edges(cls, rows: Any, columns: Any, data: Any, shape: tuple[int, int]) -> SparseTensor:
         """From entries in any order; entries at the same place are added."""
-        keys, place = torch.unique(rows * shape[1] + columns, return_inverse=True)
-        total = torch.zeros(keys.shape[0], dtype=data.dtype, device=data.device).index_add_(0, place, data)
-        offsets = torch.searchsorted(keys // shape[1], torch.arange(shape[0] + 1, device=data.device))
-        return cls(total, keys % shape[1], offsets, shape)
+        return cls.from_places(rows * shape[1] + columns, data, shape)
+
+    @classmethod
+    def from_places(cls, places: Any, data: Any, shape: tuple[int, int]) -> SparseTensor:
+        """From entries in any order, at the places ``row · n + column``; entries at the same place are added."""
+        keys, order = torch.sort(places, stable=True)
+        first = torch.ones_like(keys, dtype=torch.bool)
+        torch.ne(keys[1:], keys[:-1], out=first[1:])
+        data, kept = data[order], keys[first]
+        if kept.shape[0] < keys.shape[0]:
+            number = torch.cumsum(first, dim=0) - 1
+            data = torch.zeros(kept.shape[0], dtype=data.dtype, device=data.device).index_add_(0, number, data)
+        starts = torch.arange(shape[0] + 1, device=data.device) * shape[1]
+        return cls(data, kept % shape[1], torch.searchsorted(kept, starts), shape)
 
     @property
     def nnz(self) -> int:
@@ -135,7 +215,10 @@ class SparseTensor:
 
     def with_data(self, data: Any) -> SparseTensor:
         """The matrix with other entries at the same places."""
-        return SparseTensor(data, self.indices, self.indptr, self.shape)
+        made = SparseTensor(data, self.indices, self.indptr, self.shape)
+        if "rows" in self.__dict__:  # one table of them for all
+            made.__dict__["rows"] = self.rows
+        return made
 
 
 def build_directed(weights: Any, indices: Any, n_nodes: int) -> SparseTensor:
@@ -150,8 +233,9 @@ def build_directed(weights: Any, indices: Any, n_nodes: int) -> SparseTensor:
 
 def symmetrize(weights: SparseTensor) -> SparseTensor:
     """``(W + Wᵀ) / 2``."""
-    ends = torch.cat([weights.rows, weights.indices]), torch.cat([weights.indices, weights.rows])
-    return SparseTensor.from_edges(*ends, torch.cat([weights.data, weights.data]) * 0.5, weights.shape)
+    n, half = weights.shape[1], weights.data * 0.5
+    places = torch.cat([weights.rows * n + weights.indices, weights.indices * n + weights.rows])
+    return SparseTensor.from_places(places, torch.cat([half, half]), weights.shape)
 
 
 def square_root(weights: SparseTensor) -> SparseTensor:
@@ -176,37 +260,48 @@ def normalize_rows(weights: SparseTensor, masses: Any) -> SparseTensor:
     return weights.with_data(data / totals[weights.rows])
 
 
-def list_upper_edges(weights: SparseTensor) -> tuple[Any, Any, Any]:
-    """Rows, columns and weights above the diagonal."""
-    upper = weights.rows < weights.indices
-    return weights.rows[upper], weights.indices[upper], weights.data[upper]
+def multiply_edges(weights: SparseTensor, measure: Callable[[Any, Any], Any]) -> SparseTensor:
+    """Symmetric weights times ``measure(rows, columns)`` of their edges, which is symmetric too; no diagonal.
 
-
-def build_from_upper_edges(edges: tuple[Any, Any, Any], n_nodes: int) -> SparseTensor:
-    """The symmetric matrix with these edges."""
-    rows, columns, data = edges
-    ends = torch.cat([rows, columns]), torch.cat([columns, rows])
-    return SparseTensor.from_edges(*ends, torch.cat([data, data]), (n_nodes, n_nodes))
+    Each edge is measured from both ends: that costs less than to bring its two entries together.
+    """
+    factors = measure(weights.rows, weights.indices)
+    return weights.with_data(weights.data * factors * (weights.rows != weights.indices))
 
 
 def find_components(affinity: SparseTensor, isolated: Any) -> tuple[int, Any]:
     """Number of connected components among nodes that are not isolated, and each node's component (isolated: −1).
 
-    FastSV: every node points to the smallest node among the pointers of its own pointer and of its neighbors' pointers.
+    A few edges of each node join most of the nodes. Only edges between what they joined are looked at again (Afforest).
     """
-    parent = torch.arange(affinity.shape[0], device=affinity.device)
-    while True:
-        grand = parent[parent]
-        heard = grand[affinity.indices]
-        following = torch.minimum(parent, grand)
-        following = following.scatter_reduce(0, affinity.rows, heard, "amin")
-        following = following.scatter_reduce(0, parent[affinity.rows], heard, "amin")
-        if torch.equal(following, parent):
-            break
-        parent = following
+    offsets = affinity.indptr
+    places = [offsets[:-1] + number for number in range(FIRST_EDGES)]
+    few = torch.cat([place[place < offsets[1:]] for place in places])
+    parent = join_ends(affinity.rows[few], affinity.indices[few], affinity.shape[0])
+    begin, end = parent[affinity.rows], parent[affinity.indices]
+    apart = begin != end
+    parent = join_ends(begin[apart], end[apart], affinity.shape[0])[parent]
     labels = torch.full_like(parent, -1)
     kept, labels[~isolated] = torch.unique(parent[~isolated], return_inverse=True)
     return int(kept.shape[0]), labels
+
+
+def join_ends(rows: Any, columns: Any, n_nodes: int) -> Any:
+    """The smallest node that each node is connected with by these edges, which count both ways.
+
+    FastSV: every node points to the smallest node among the pointers of its own pointer and of its neighbors' pointers.
+    """
+    rows, columns = torch.cat([rows, columns]), torch.cat([columns, rows])
+    parent = torch.arange(n_nodes, device=rows.device)
+    while True:
+        grand = parent[parent]
+        heard = grand[columns]
+        following = torch.minimum(parent, grand)
+        following = following.scatter_reduce(0, rows, heard, "amin")
+        following = following.scatter_reduce(0, parent[rows], heard, "amin")
+        if torch.equal(following, parent):
+            return parent
+        parent = following
 
 
 def may_have_equal_rows(points: Any) -> bool:

@@ -31,7 +31,7 @@ REACH = 2.0**13
 # Sums in float32 err by at most this share of the largest squared length in sight.
 SUMMATION = 2.0**-20
 # Elements of the matrix of minima that are there at a time (4 bytes each).
-MINIMA = 1 << 30
+MINIMA = 1 << 29
 # A neighbour that was missed matters if it could be nearer by more than this share (squared distance).
 MISS_TOLERANCE = 1e-4
 

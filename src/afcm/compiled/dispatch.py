@@ -18,7 +18,7 @@ def choose_pass(points: Any, masses: Any, *, fuzzy: bool = False) -> Any:
     if is_chunked(points):
         return None
     if is_tensor(points):
-        if not (points.is_cuda and has_triton()):
+        if not is_fused(points):
             return None
         from afcm.compiled import cuda_centers
 
@@ -28,6 +28,11 @@ def choose_pass(points: Any, masses: Any, *, fuzzy: bool = False) -> Any:
     from afcm.compiled import centers
 
     return centers.NumbaPass(points, masses, fuzzy)
+
+
+def is_fused(array: Any) -> bool:
+    """Is this a tensor on a CUDA device for which Triton can compile kernels?"""
+    return bool(is_tensor(array) and array.is_cuda and has_triton())
 
 
 def has_triton() -> bool:

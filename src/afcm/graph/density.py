@@ -23,7 +23,7 @@ import numpy as np
 from array_api_compat import array_namespace
 
 from afcm._typing import Floats, Integers
-from afcm.arrays import backend_of, from_host, take_rows, to_host
+from afcm.arrays import backend_of, from_host, is_tensor, take_rows, to_host
 from afcm.arrays.sampling import draw_rows
 from afcm.linalg.ratios import inverse_sqrt
 from afcm.neighbors import find_neighbors
@@ -88,6 +88,10 @@ def average_surroundings(points: Any, values: Floats, n_clusters: int) -> Floats
     else:
         sample, n_near = draw_rows(n, each * n_clusters, np.random.RandomState(0)), each
     drawn, theirs = take_rows(points, sample), take_rows(values, sample)
+    if is_tensor(points):
+        from afcm.compiled.torch_neighbors import average_nearest
+
+        return average_nearest(drawn, theirs, n_near, points)
     blocks = (slice(begin, begin + BLOCK_ROWS) for begin in range(0, n, BLOCK_ROWS))
     means = [xp.mean(theirs[find_neighbors(drawn, n_near, points[rows]).indices], axis=1) for rows in blocks]
     return xp.concat(means)

@@ -11,11 +11,11 @@ from array_api_compat import array_namespace, device
 from numpy.linalg import norm
 
 from afcm._typing import Floats, Integers
-from afcm.arrays import from_host
+from afcm.arrays import backend_of
 from afcm.graph.affinity import Graph
 from afcm.linalg import eigensolver, filtered_subspace
 from afcm.linalg.operator import Eigenpairs, GraphPlusLowRank
-from afcm.linalg.products import is_worth_compiling
+from afcm.linalg.products import arrange_rows, is_worth_compiling
 from afcm.linalg.search_space import n_guards
 
 # A start needs the right subspace, not its last digits (radians).
@@ -64,27 +64,36 @@ def filter_leading(
 ) -> filtered_subspace.RoughPairs:
     """Filter a block a little wider than wanted until it is good; the hint's first vectors are those of components."""
     hint = None if hint is None else hint[:, graph.components[0] :]
-    block = search_block(graph, n_wanted, hint, filtered_subspace.block_width(n_wanted))
-    return filtered_subspace.filter_subspace(graph.affinity, block, is_good)
+    width = backend_of(graph.affinity).pad_width(filtered_subspace.block_width(n_wanted), graph.affinity)
+    block = search_block(graph, n_wanted, hint, width, "float32")
+    matrix, order = arrange_rows(graph.affinity)
+    if order is None:
+        return filtered_subspace.filter_subspace(matrix, block, is_good)
+    pairs = filtered_subspace.filter_subspace(matrix, block[order], is_good)
+    block[order] = pairs.vectors
+    return pairs._replace(vectors=block)
 
 
 def is_worth_filtering(graph: Graph, n_wanted: int) -> bool:
-    """Whether the graph is large, on the host, and much taller than the block of wanted vectors."""
-    width = filtered_subspace.block_width(n_wanted)
-    tall = graph.degrees.shape[0] >= TALL * width
-    return bool(sp.issparse(graph.affinity) and tall and is_worth_compiling(graph.affinity, width))
+    """Whether the graph has sparse similarities, is large, and much taller than the block of wanted vectors."""
+    width, affinity = filtered_subspace.block_width(n_wanted), graph.affinity
+    stored = sp.issparse(affinity) or getattr(affinity, "on_device", False)
+    return bool(stored and graph.degrees.shape[0] >= TALL * width and is_worth_compiling(affinity, width))
 
 
-def search_block(graph: Graph, n_clusters: int, hint: Floats | None = None, width: int | None = None) -> Floats:
+def search_block(
+    graph: Graph, n_clusters: int, hint: Floats | None = None, width: int | None = None, dtype: str = "float64"
+) -> Floats:
     """The block that an eigen-solve starts from: known eigenvectors, the hint, then random columns of a fixed seed."""
     n_components, labels = graph.components
     xp = array_namespace(labels)
-    known = null_space(graph, labels, n_components).vectors[:, :n_clusters]
+    parts = [null_space(graph, labels, n_components).vectors[:, :n_clusters]]
     width = n_clusters + n_guards(n_clusters) if width is None else width
     if hint is not None:
-        known = xp.concat([known, hint], axis=1)[:, :width]
-    drawn = np.random.RandomState(0).standard_normal((labels.shape[0], width - known.shape[1]))
-    return xp.concat([known, from_host(drawn, labels)], axis=1)
+        parts.append(hint[:, : width - parts[0].shape[1]])
+    missing = width - sum(part.shape[1] for part in parts)
+    parts.append(backend_of(labels).draw_normal((labels.shape[0], missing), 0, labels, dtype))
+    return xp.concat([xp.astype(part, getattr(xp, dtype), copy=False) for part in parts], axis=1)
 
 
 def null_space(graph: Graph, labels: Integers, n_groups: int) -> Eigenpairs:

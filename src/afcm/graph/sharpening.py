@@ -16,6 +16,7 @@ from array_api_compat import array_namespace
 from afcm._typing import Floats
 from afcm._util.optional import is_usable
 from afcm.arrays import backend_of
+from afcm.compiled.dispatch import is_fused
 from afcm.graph import eigenvectors
 from afcm.graph.affinity import Graph, normalize_graph
 from afcm.graph.density import balance
@@ -51,11 +52,11 @@ def sharpen(graph: Graph, weights: Any, n_clusters: int, n_neighbors: int, *, ba
     if graph.components[0] >= n_clusters or most <= n_clusters:
         return SharpenedGraph(graph)
     vectors = solve_for_sharpening(graph, n_clusters, most)
-    backend = backend_of(weights)
-    rows, columns, data = backend.list_upper_edges(weights)
-    together = coherence(vectors, (rows, columns), n_clusters)
-    kept = data * (FLOOR + (1 - FLOOR) * together)
-    sharper = backend.build_from_upper_edges((rows, columns, kept), weights.shape[0])
+
+    def share_kept(rows: Any, columns: Any) -> Floats:
+        return FLOOR + (1 - FLOOR) * coherence(vectors, (rows, columns), n_clusters)
+
+    sharper = backend_of(weights).multiply_edges(weights, share_kept)
     if balanced and graph.masses is not None:
         sharper, _ = balance(sharper, graph.masses)
     return SharpenedGraph(normalize_graph(sharper, graph.masses), vectors)
@@ -74,6 +75,10 @@ def coherence(vectors: Floats, edges: tuple[Any, Any], fewest: int) -> Floats:
     rows, columns = edges
     if isinstance(vectors, np.ndarray) and vectors.size >= WORTH_COMPILING and is_usable("numba", "fast"):
         return _compiled_coherence(vectors, edges, fewest)
+    if is_fused(vectors):
+        from afcm.compiled import cuda_sparse
+
+        return cuda_sparse.compare_ends(vectors, rows, columns, fewest)
     size, step = rows.shape[0], backend_of(vectors).BLOCK_EDGES
     blocks = (slice(begin, begin + step) for begin in range(0, max(size, 1), step))
     parts = [_coherence(vectors[rows[block]], vectors[columns[block]], fewest) for block in blocks]

@@ -13,12 +13,14 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from array_api_compat import array_namespace
 from scipy.linalg import eigh, eigh_tridiagonal
 
 from afcm._typing import Floats
+from afcm.arrays import backend_of, from_host, to_host
 from afcm.linalg import tall
 from afcm.linalg.operator import Eigenpairs
-from afcm.linalg.products import CompiledSparse
+from afcm.linalg.products import to_single_precision
 
 # Vectors beyond the wanted ones, at least and as a share of them: the wider the block, the faster the last converge.
 FEWEST_GUARDS, GUARDS = 6, 4
@@ -56,8 +58,7 @@ def filter_subspace(
 
     Ends when ``is_good`` of the pairs, when residuals are rounding, or after some rounds.
     """
-    single = CompiledSparse.from_matrix(graph, np.float32)
-    block = np.ascontiguousarray(start, dtype=np.float32)
+    single, block = to_single_precision(graph), backend_of(start).to_single(start)
     unwanted, spread = estimate_eigenvalue(single, block.shape[1]), FIRST_SPREAD
     for number in range(most_rounds):
         filtered = tall.orthonormalize(apply_filter(single, block, unwanted, spread))
@@ -73,53 +74,58 @@ def fill(block: Floats, width: int, seed: int) -> Floats:
     missing = width - block.shape[1]
     if not missing:
         return block
-    drawn = np.random.RandomState(seed).standard_normal((block.shape[0], missing)).astype(block.dtype)
-    return tall.orthonormalize(np.concatenate([block, drawn], axis=1))
+    drawn = backend_of(block).draw_normal((block.shape[0], missing), seed, block, "float32")
+    return tall.orthonormalize(array_namespace(block).concat([block, drawn], axis=1))
 
 
-def apply_filter(graph: CompiledSparse, block: Floats, unwanted: float, spread: float) -> Floats:
+def apply_filter(graph: Any, block: Floats, unwanted: float, spread: float) -> Floats:
     """``p(S) block`` with a Chebyshev polynomial that is small on [−1, unwanted] and 1 at 1."""
     center, half = (unwanted - 1) / 2, max((unwanted + 1) / 2, float(np.finfo(np.float32).tiny))
     growth = np.arccosh((1 - center) / half)
     degree = int(np.clip(np.log(spread) / growth, 2, MOST_DEGREE))
     ratio = half / (1 - center)
-    before, scaling = block, ratio
-    current, spare = np.empty_like(block), np.empty_like(block)
+    before, scaling, xp = block, ratio, array_namespace(block)
+    current, spare = xp.empty_like(block), xp.empty_like(block)
     graph.recur(block, block, (ratio / half, -center * ratio / half, 0.0), current)
     for _ in range(degree - 1):
         following = 1 / (2 / ratio - scaling)
         factors = (2 * following / half, -2 * following * center / half, -scaling * following)
         graph.recur(current, before, factors, spare)
-        used = np.empty_like(block) if before is block else before
+        used = xp.empty_like(block) if before is block else before
         before, current, spare, scaling = current, spare, used, following
     return current
 
 
-def rayleigh_ritz(graph: CompiledSparse, block: Floats) -> RoughPairs:
+def rayleigh_ritz(graph: Any, block: Floats) -> RoughPairs:
     """Ritz pairs in the span of orthonormal columns."""
     image = graph @ block
     projected = tall.inner_products(block, image, np.float32)
     values, rotation = eigh((projected + projected.T) / 2)
     values, rotation = values[::-1], rotation[:, ::-1]
     vectors, residuals = tall.combine_columns(block, rotation), tall.combine_columns(image, rotation)
-    residuals -= vectors * values.astype(np.float32)
+    residuals -= vectors * from_host(values.astype(np.float32), vectors)
     return RoughPairs(vectors, values, tall.column_lengths(residuals))
 
 
-def estimate_eigenvalue(graph: CompiledSparse, number: int) -> float:
-    """About the ``number``-th largest eigenvalue, from the spectral measures of a few random vectors (Lanczos)."""
-    n = graph.offsets.size - 1
-    draws = np.random.RandomState(0).random_sample((n, N_PROBES)) < 0.5
-    vectors: Floats = np.where(draws, -1, 1).astype(np.float32) / np.float32(np.sqrt(n))
-    before, diagonals, links = np.zeros_like(vectors), [], [np.zeros(N_PROBES, np.float32)]
+def probe_spectrum(graph: Any) -> tuple[Floats, Floats]:
+    """Diagonals and links of the tridiagonal matrices of a few random vectors (Lanczos), a row for each vector."""
+    n, backend = graph.shape[0], backend_of(graph)
+    vectors = backend.draw_signs((n, N_PROBES), 0, graph) / float(np.float32(np.sqrt(n)))
+    xp = array_namespace(vectors)
+    before, diagonals, links = xp.zeros_like(vectors), [], [xp.zeros_like(vectors[0])]
     for _ in range(min(PROBE_STEPS, n)):
         image = graph @ vectors - before * links[-1]
-        diagonals.append(np.einsum("ij,ij->j", image, vectors))
+        diagonals.append(backend.column_dots(image, vectors))
         image -= vectors * diagonals[-1]
-        links.append(np.linalg.norm(image, axis=0))
-        before, vectors = vectors, image / np.maximum(links[-1], np.finfo(np.float32).tiny)
-    values, masses = [], []
-    for diagonal, link in zip(np.transpose(diagonals), np.transpose(links[1:-1]), strict=True):
+        links.append(xp.linalg.vector_norm(image, axis=0))
+        before, vectors = vectors, image / xp.clip(links[-1], float(np.finfo(np.float32).tiny), None)
+    return np.transpose(to_host(xp.stack(diagonals))), np.transpose(to_host(xp.stack(links[1:])))[:, :-1]
+
+
+def estimate_eigenvalue(graph: Any, number: int) -> float:
+    """About the ``number``-th largest eigenvalue, from the spectral measures of a few random vectors."""
+    n, values, masses = graph.shape[0], [], []
+    for diagonal, link in zip(*probe_spectrum(graph), strict=True):
         nodes, bases = eigh_tridiagonal(diagonal.astype(np.float64), link.astype(np.float64))
         values.append(nodes)
         masses.append(bases[0] ** 2 * n / N_PROBES)
@@ -130,13 +136,14 @@ def estimate_eigenvalue(graph: CompiledSparse, number: int) -> float:
 
 def to_eigenpairs(pairs: RoughPairs, graph: Any, n_wanted: int, *, converged: bool) -> Eigenpairs:
     """The wanted vectors, orthonormal in double precision."""
-    vectors = tall.orthonormalize(pairs.vectors[:, :n_wanted].astype(np.float64))
+    xp = array_namespace(pairs.vectors)
+    vectors = tall.orthonormalize(xp.astype(pairs.vectors[:, :n_wanted], xp.float64))
     image = graph @ vectors
     projected = tall.inner_products(vectors, image)
     values, rotation = eigh((projected + projected.T) / 2)
     values, rotation = values[::-1], rotation[:, ::-1]
     vectors, image = tall.combine_columns(vectors, rotation), tall.combine_columns(image, rotation)
-    residual = float(tall.column_lengths(image - vectors * values).max())
+    residual = float(tall.column_lengths(image - vectors * from_host(values, vectors)).max())
     angles = pairs.angles(n_wanted)
     error = float((pairs.norms[:n_wanted] * angles).sum())
     return Eigenpairs(vectors, values, image, residual, error, 0, converged)

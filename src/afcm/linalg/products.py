@@ -17,7 +17,9 @@ import scipy.sparse as sp
 from afcm._typing import Floats, Integers
 from afcm._util.optional import is_usable
 from afcm._util.threads import count_cores, for_each, map_in_threads
+from afcm.arrays import backend_of
 from afcm.arrays.numpy_arrays import BLOCK_ROWS
+from afcm.compiled.dispatch import is_fused
 
 T = TypeVar("T")
 
@@ -64,6 +66,10 @@ class CompiledSparse(NamedTuple):
     entries: Floats
     bands: tuple[tuple[int, int], ...]  # rows that a thread takes at a time
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        return (self.offsets.size - 1,) * 2
+
     @classmethod
     def from_matrix(cls, matrix: Any, dtype: Any = None) -> CompiledSparse:
         """Share the memory of the matrix, or copy its entries to another ``dtype``."""
@@ -98,15 +104,38 @@ class CompiledSparse(NamedTuple):
 
 
 def is_worth_compiling(matrix: Any, width: int) -> bool:
-    """Whether products with blocks of this width are so large that compiled loops pay, and Numba is there."""
-    return bool(matrix.nnz * width >= WORTH_COMPILING) and is_usable("numba", "fast")
+    """Whether products with blocks of this width are so large that compiled loops pay, and can be made."""
+    able = getattr(matrix, "on_device", False) or is_usable("numba", "fast")
+    return bool(matrix.nnz * width >= WORTH_COMPILING and able)
+
+
+def to_single_precision(matrix: Any) -> Any:
+    """A copy of the matrix in float32 that can be multiplied and knows ``recur``."""
+    if not getattr(matrix, "on_device", False):
+        return CompiledSparse.from_matrix(matrix, np.float32)
+    from afcm.linalg.torch_products import DeviceSparse
+
+    return DeviceSparse.from_tensor(matrix, backend_of(matrix).to_single(matrix.data).dtype)
 
 
 def parallelize(matrix: Any) -> Any:
-    """The matrix, ready to be multiplied on all cores if that pays; one on a device is ready."""
+    """The matrix, ready to be multiplied on all cores if that pays, or by the kernel of its device."""
+    if getattr(matrix, "on_device", False):
+        from afcm.linalg.torch_products import DeviceSparse
+
+        return DeviceSparse.from_tensor(matrix)
     if not sp.issparse(matrix):
         return matrix
     return ParallelSparse(matrix) if matrix.nnz >= WORTH_THREADS and count_cores() > 1 else matrix
+
+
+def arrange_rows(matrix: Any) -> tuple[Any, Any]:
+    """The matrix with its rows and columns in an order that its products like, and that order; None: as it was."""
+    if not is_fused(getattr(matrix, "data", None)):
+        return matrix, None
+    from afcm.linalg import torch_products
+
+    return torch_products.arrange_rows(matrix)
 
 
 def row_block(matrix: Any, rows: slice) -> Any:

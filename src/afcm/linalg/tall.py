@@ -12,7 +12,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from afcm._typing import Floats
-from afcm.arrays import backend_of
+from afcm.arrays import backend_of, is_tensor
 from afcm.linalg.products import map_row_blocks
 
 # Rows of a piece: enough for fast products, few enough that cores finish together.
@@ -59,7 +59,10 @@ def _is_large(left: Floats, right: Floats) -> bool:
 
 
 def inner_products(left: Floats, right: Floats, dtype: type = np.float64) -> Floats:
-    """``leftᵀ right``; pieces are multiplied in ``dtype`` and added in float64."""
+    """``leftᵀ right``, on the host; pieces are multiplied in ``dtype`` (on a device: float64) and added in float64."""
+    if is_tensor(left):
+        inner: Floats = backend_of(left).inner_products(left, right)
+        return inner
 
     def multiply(rows: slice) -> Floats:
         return left[rows].T.astype(dtype, copy=False) @ right[rows].astype(dtype, copy=False)
@@ -71,7 +74,10 @@ def inner_products(left: Floats, right: Floats, dtype: type = np.float64) -> Flo
 
 
 def combine_columns(block: Floats, coefficients: Floats) -> Floats:
-    """``block @ coefficients`` in the precision of the block."""
+    """``block @ coefficients`` in the precision of the block; the coefficients are on the host."""
+    if is_tensor(block):
+        combined: Floats = backend_of(block).combine_columns(block, coefficients)
+        return combined
     coefficients = np.ascontiguousarray(coefficients, dtype=block.dtype)
     result = np.empty((block.shape[0], coefficients.shape[1]), block.dtype)
 
@@ -83,7 +89,10 @@ def combine_columns(block: Floats, coefficients: Floats) -> Floats:
 
 
 def column_lengths(block: Floats) -> Floats:
-    """‖·‖ of each column, in float64."""
+    """‖·‖ of each column, in float64 and on the host."""
+    if is_tensor(block):
+        lengths: Floats = backend_of(block).column_norms(block)
+        return lengths
     squares = map_row_blocks(lambda rows: np.einsum("ij,ij->j", block[rows], block[rows]), block.shape[0], ROWS)
     return np.sqrt(np.sum(squares, axis=0, dtype=np.float64))
 
