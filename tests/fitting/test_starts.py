@@ -270,8 +270,8 @@ def test_tensors_keep_their_place():
             patch.setattr(torch_k_means, "HOST_KMEANS", limit)
             starts.k_means(tensors[0], 4, tensors[1], seeded(), 3)
     assert len(calls) == 1
-    assert calls[0][:3] == (tensors[0], 4, tensors[1])
-    assert calls[0][4] == 3
+    assert calls[0][:2] == tensors
+    assert len(calls[0][2]) == 3  # seeds: the pivots and two that are drawn
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -304,3 +304,38 @@ def test_k_means_of_many_rows_is_the_best_of_pivots_and_seeds(weighted, monkeypa
     fits = [KMeans(5, init=one, n_init=1).fit(points, sample_weight=masses) for one in centers]
     best = min(fits, key=lambda model: model.inertia_)
     np.testing.assert_array_equal(starts.k_means(points, 5, masses, seeded()), best.labels_)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_k_means_of_tensors_is_the_best_of_pivots_and_seeds(weighted, monkeypatch):
+    torch = pytest.importorskip("torch")
+    from afcm.fitting import torch_k_means
+
+    rng = np.random.default_rng(0)
+    points = rng.standard_normal((400, 5))
+    masses = rng.uniform(0.5, 2.0, 400) if weighted else None
+    tensor, weights = torch.as_tensor(points), None if masses is None else torch.as_tensor(masses)
+    monkeypatch.setattr(torch_k_means, "HOST_KMEANS", 0)
+    monkeypatch.setattr(torch_k_means, "BLOCK_ROWS", 150)
+    monkeypatch.setattr(torch_k_means, "TOLERANCE", 0.0)
+    seeds = starts.choose_seeds(tensor, 5, weights, seeded(), 5)
+    fits = [KMeans(5, init=one.numpy(), n_init=1, tol=0.0).fit(points, sample_weight=masses) for one in seeds]
+    best = min(fits, key=lambda model: model.inertia_)
+    np.testing.assert_array_equal(starts.k_means(tensor, 5, weights, seeded()), best.labels_)
+
+
+def test_a_cluster_that_loses_its_rows_keeps_its_center():
+    torch = pytest.importorskip("torch")
+    from afcm.fitting import torch_k_means
+
+    points = torch.tensor([[0.0], [1.0], [10.0], [11.0]], dtype=torch.float64)
+    far = torch.tensor([[0.0], [10.0], [500.0]], dtype=torch.float64)
+    np.testing.assert_array_equal(torch_k_means.k_means(points, None, [far]), [0, 0, 1, 1])
+
+
+def test_pivots_of_tensors_are_those_of_a_decomposition():
+    torch = pytest.importorskip("torch")
+    points = np.random.default_rng(0).standard_normal((300, 6))
+    np.testing.assert_allclose(starts.pivot_rows(torch.as_tensor(points), 6), starts.pivot_rows(points, 6))
+    same = torch.ones((5, 2), dtype=torch.float64)  # one direction only
+    assert torch.isfinite(starts.pivot_rows(same, 2)).all()

@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from afcm._typing import Floats, Integers
 from afcm.arrays import from_host, is_tensor, take_rows, to_host
-from afcm.arrays.sampling import draw_rows
+from afcm.arrays.sampling import draw_few_rows, draw_rows
 from afcm.fitting.loop import run
 from afcm.graph import components
 from afcm.graph.affinity import Graph, normalized_cut
@@ -112,14 +112,13 @@ def k_means(
         from afcm.fitting import torch_k_means
 
         if points.shape[0] * points.shape[1] > torch_k_means.HOST_KMEANS:
-            return torch_k_means.k_means(points, n_clusters, masses, random, n_runs)
+            return torch_k_means.k_means(points, masses, choose_seeds(points, n_clusters, masses, random, n_runs))
         found = k_means(to_host(points), n_clusters, to_host(masses), random, n_runs)
         return from_host(found, points)
     if points.size < MANY_ENTRIES:
         runs = [KMeans(n_clusters, n_init=n_runs, random_state=random)]
     else:  # seeds are cheap, and the pivots are nearly always the best of them
-        seeds = [points[find_pivots(points, n_clusters)]]
-        seeds += [draw_seeds(points, n_clusters, masses, random) for _ in range(min(n_runs - 1, FEW_RESTARTS))]
+        seeds = choose_seeds(points, n_clusters, masses, random, n_runs)
         runs = [KMeans(n_clusters, init=centers, n_init=1, random_state=random) for centers in seeds]
     return label_by_best(runs, points, masses)
 
@@ -132,14 +131,33 @@ def label_by_best(runs: list[KMeans], points: Floats, masses: Floats | None) -> 
     return np.asarray(best.labels_, dtype=np.intp)
 
 
+def choose_seeds(
+    points: Floats, n_clusters: int, masses: Floats | None, random: np.random.RandomState, n_runs: int
+) -> list[Floats]:
+    """Centers for a few runs of k-means: the pivots first, then some that are drawn."""
+    n_drawn = min(n_runs - 1, FEW_RESTARTS)
+    drawn = [from_host(draw_seeds(points, n_clusters, masses, random), points) for _ in range(n_drawn)]
+    return [pivot_rows(points, n_clusters), *drawn]
+
+
+def pivot_rows(points: Floats, n_clusters: int) -> Floats:
+    """Rows that point in directions as different as can be."""
+    if is_tensor(points):
+        from afcm.fitting import torch_k_means
+
+        return torch_k_means.pivot_rows(points, n_clusters)
+    return points[find_pivots(points, n_clusters)]
+
+
 def draw_seeds(points: Floats, n_clusters: int, masses: Floats | None, random: np.random.RandomState) -> Floats:
-    """Centers by greedy k-means++ on some of the rows: the best of a few draws each time.
+    """Centers on the host by greedy k-means++ on some of the rows: the best of a few draws each time.
 
     As scikit-learn's, without its checks, which cost more than the arithmetic where there are many clusters.
     """
     size = min(max(LEAST_ROWS, ROWS_PER_CLUSTER * n_clusters), points.shape[0])
-    chosen = draw_rows(points.shape[0], size, random)
-    rows, weights = points[chosen], np.ones(size) if masses is None else masses[chosen]
+    chosen = draw_few_rows(points.shape[0], size, random) if is_tensor(points) else draw_rows(len(points), size, random)
+    weights = np.ones(size) if masses is None else to_host(take_rows(masses, chosen))
+    rows = to_host(take_rows(points, chosen))
     squares, n_trials = np.einsum("ij,ij->i", rows, rows), 2 + int(np.log(n_clusters))
     centers, nearest = np.empty((n_clusters, points.shape[1])), np.full(size, np.inf)
     for number in range(n_clusters):

@@ -1,46 +1,75 @@
-"""Lloyd's k-means for PyTorch tensors."""
+"""Lloyd's k-means for PyTorch tensors, and rows to start it from."""
+
+# mypy: disable-error-code="import-not-found"
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
-import numpy as np
 import torch
-
-from afcm.arrays.torch_arrays import from_host, take_rows, to_host
 
 # Up to this many numbers k-means runs on the host: copying them costs less than starting the kernels.
 HOST_KMEANS = 200_000
-# k-means++ sees at most this many samples; Lloyd's algorithm ends after this many rounds at the latest.
-SEED_SAMPLE, LLOYD_ROUNDS = 50_000, 100
+# Rows that are compared with the centers at a time.
+BLOCK_ROWS = 1 << 18
+# A run ends when its centers moved by no more than this share of the variance (as scikit-learn's), or after so many
+# rounds.
+TOLERANCE, LLOYD_ROUNDS = 1e-4, 100
 
 
-def k_means(points: Any, n_clusters: int, masses: Any, random: Any, n_runs: int) -> Any:
-    """Labels of the best of several runs of Lloyd's algorithm from k-means++ seeds, drawn on the host."""
-    from sklearn.cluster import kmeans_plusplus
+class Assignment(NamedTuple):
+    """The nearest center of each row, and sums of the rows of each center."""
 
-    chosen = np.sort(random.choice(points.shape[0], min(SEED_SAMPLE, points.shape[0]), replace=False))
-    sample = to_host(take_rows(points, chosen))
-    weights = None if masses is None else to_host(take_rows(masses, chosen))
-    best, lowest = None, float("inf")
-    for _ in range(n_runs):
-        seeds, _ = kmeans_plusplus(sample, n_clusters, sample_weight=weights, random_state=random)
-        labels, scatter = _lloyd(points, masses, from_host(seeds, points))
-        if scatter < lowest:
-            best, lowest = labels, scatter
-    return best
+    labels: Any  # n
+    scatter: Any  # Σ m_i (‖x_i − v‖² − ‖x_i‖²)
+    totals: Any  # c: masses
+    sums: Any  # c×d
 
 
-def _lloyd(points: Any, masses: Any, centers: Any) -> tuple[Any, float]:
-    """Lloyd's algorithm until no label changes: the labels and their scatter."""
-    lengths, labels = torch.linalg.vecdot(points, points), None
-    mass = torch.ones_like(lengths) if masses is None else masses.to(lengths.dtype)
+def k_means(points: Any, masses: Any, seeds: Iterable[Any]) -> Any:
+    """Labels of the run of Lloyd's algorithm with the least scatter; each run starts from one of the seeds (c×d)."""
+    mass = torch.ones_like(points[:, 0]) if masses is None else masses.to(points.dtype)
+    still = TOLERANCE * float(torch.var(points, dim=0, correction=0).mean())
+    runs = (_lloyd(points, mass, centers, still) for centers in seeds)
+    return min(runs, key=lambda run: float(run.scatter)).labels
+
+
+def _lloyd(points: Any, mass: Any, centers: Any, still: float) -> Assignment:
+    found = _assign(points, mass, centers)
     for _ in range(LLOYD_ROUNDS):
-        costs, latest = torch.min(torch.linalg.vecdot(centers, centers) - 2 * (points @ centers.T), dim=1)
-        if labels is not None and torch.equal(labels, latest):
+        filled = found.totals[:, None] > 0
+        moved = torch.where(filled, found.sums / torch.where(filled, found.totals[:, None], 1.0), centers)
+        step, centers = float(torch.sum((moved - centers) ** 2)), moved
+        found = _assign(points, mass, centers)
+        if step <= still:
             break
-        labels = latest
-        totals = torch.zeros_like(centers[:, 0]).index_add_(0, labels, mass)
-        sums = torch.zeros_like(centers).index_add_(0, labels, points * mass[:, None])
-        centers = torch.where(totals[:, None] > 0, sums / totals.clamp(min=1e-300)[:, None], centers)
-    return labels, float(torch.sum(mass * (costs + lengths)))
+    return found
+
+
+def _assign(points: Any, mass: Any, centers: Any) -> Assignment:
+    lengths, parts = torch.linalg.vecdot(centers, centers), []
+    numbers = torch.arange(centers.shape[0], device=points.device)
+    for own, weights in zip(torch.split(points, BLOCK_ROWS), torch.split(mass, BLOCK_ROWS), strict=True):
+        costs, labels = torch.min(torch.addmm(lengths, own, centers.T, alpha=-2), dim=1)
+        shares = torch.where(labels[:, None] == numbers, weights[:, None], 0.0)
+        parts.append(Assignment(labels, torch.dot(costs, weights), shares.sum(dim=0), shares.T @ own))
+    numbered, *sums = zip(*parts, strict=True)
+    return Assignment(torch.cat(numbered), *(sum(part) for part in sums))
+
+
+def pivot_rows(points: Any, n_clusters: int) -> Any:
+    """Rows that point in directions as different as can be: the pivots of a QR decomposition.
+
+    Each time the row that sticks out most from the directions so far is taken, and gives the next direction.
+    """
+    left = torch.linalg.vecdot(points, points)
+    directions, chosen = points.new_zeros((n_clusters, points.shape[1])), []
+    for number in range(n_clusters):
+        row = points[torch.argmax(left)]
+        chosen.append(row)
+        for _ in range(2):  # twice is enough against rounding
+            row = row - directions.T @ (directions @ row)
+        directions[number] = row / torch.linalg.vector_norm(row).clamp(min=torch.finfo(row.dtype).tiny)
+        left = left - (points @ directions[number]) ** 2
+    return torch.stack(chosen)
