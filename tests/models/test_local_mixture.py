@@ -1,6 +1,6 @@
 """Probabilities inside given clusters: known densities come back, and there is no background where there is none."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -426,3 +426,21 @@ def test_samples_outside_the_core_start_as_background():
     assert start.statistics.moments[:, 0].sum() == pytest.approx(masses[core].sum())
     thirds = np.r_[found.moments[-1, 0], found.boxes]
     np.testing.assert_allclose(thirds, masses[~core].sum() / 3)
+
+
+@pytest.mark.parametrize("degrees", [np.inf, 5.0])
+@pytest.mark.parametrize("share", ["auto", None])
+def test_tensors_have_the_posteriors_of_arrays(share, degrees, monkeypatch):
+    torch = pytest.importorskip("torch")
+    points, _, labels = noisy_blobs()
+    mixture = fit(points, labels, share=share)
+    mixture = replace(mixture, degrees=degrees if mixture.share == 0 else np.inf)
+    monkeypatch.setattr("afcm.models.local_mixture.DEVICE_FEATURES", 2000)
+    for given in (points, points.astype(np.float32)):
+        host, tensor = mixture.posterior(given), mixture.posterior(torch.as_tensor(given))
+        for ours, theirs in zip(tensor, host, strict=True):
+            assert isinstance(ours, torch.Tensor)
+            np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-12)
+    scores = mixture.outlier_scores(torch.as_tensor(points))
+    np.testing.assert_allclose(scores, mixture.posterior(points)[1], rtol=1e-9, atol=1e-12)
+    assert (share is None) == (not bool(scores.any()))

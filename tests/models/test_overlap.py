@@ -136,3 +136,17 @@ def test_the_fit_of_a_mixture_is_its_bic_in_the_unit_of_the_samples(share):
 def test_the_constants_are_those_of_the_study():
     assert overlap.MULTIPLES == (1, 2, 3, 4, 6, 8, 12)
     assert (overlap.MOST_SAMPLES, overlap.STEPS, overlap.SAME) == (2000, 40, 0.9)
+
+
+def test_tensors_have_the_labels_of_arrays():
+    torch = pytest.importorskip("torch")
+    points, truth = stretched()
+    wrong = (points[:, 0] > np.median(points[:, 0])).astype(np.intp)
+    host = overlap.find_overlapping(points, wrong, 2)
+    tensor = overlap.find_overlapping(torch.as_tensor(points), torch.as_tensor(wrong), 2)
+    assert isinstance(tensor, torch.Tensor)
+    np.testing.assert_array_equal(tensor, host)
+    weights = np.ones(len(points))
+    again = overlap.find_overlapping(torch.as_tensor(points), torch.as_tensor(wrong), 2, torch.as_tensor(weights))
+    np.testing.assert_array_equal(again, host)
+    assert adjusted_rand_score(truth, host) > adjusted_rand_score(truth, wrong)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from array_api_compat import array_namespace
 
 from afcm._typing import Floats
 
@@ -81,7 +82,7 @@ def peak_change(dimension: int, degrees: float) -> float:
 def to_student(gaussians: Floats, peaks: Floats, dimension: int, degrees: float) -> Floats:
     """Logarithms of t-distributions, from those of Gaussians with the same means and matrices and of their peaks."""
     squared = 2.0 * (peaks[:, None] - gaussians)
-    fall = 0.5 * (degrees + dimension) * np.log1p(squared / degrees)
+    fall = 0.5 * (degrees + dimension) * array_namespace(squared).log1p(squared / degrees)
     return (peaks + peak_change(dimension, degrees))[:, None] - fall
 
 

@@ -14,8 +14,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from array_api_compat import array_namespace
 
 from afcm._typing import Floats, Masks
+from afcm.arrays import from_host
 from afcm.equations.cluster_forms import COVARIANCES, GAUSSIANS, Form, n_numbers, student_factors, to_student
 from afcm.equations.quadratic import dimension_of, product_indices
 
@@ -105,8 +107,10 @@ def joint_coefficients(parameters: Parameters) -> tuple[Floats, Floats]:
 
 def box_log_densities(points: Floats, log_volumes: Floats, low: Floats, high: Floats) -> Floats:
     """Log densities of the two boxes, 2×n. The box of all samples has its density everywhere, new samples included."""
-    inside = ((points >= low) & (points <= high)).all(axis=1)
-    return np.stack([np.full(len(points), -log_volumes[0]), np.where(inside, -log_volumes[1], -np.inf)])
+    xp, levels = array_namespace(points), (-float(log_volumes[0]), -float(log_volumes[1]), -math.inf)
+    whole, core, none = (xp.full_like(points[:, 0], level) for level in levels)
+    inside = (points >= from_host(low, points)) & (points <= from_host(high, points))
+    return xp.stack([whole, xp.where(xp.all(inside, axis=1), core, none)])
 
 
 def log_joint(
@@ -119,28 +123,29 @@ def log_joint(
     degrees: float = math.inf,
 ) -> Floats:
     """``log w_k p_k(x_i)`` of all Gaussians and, with a background, its boxes: rows are parts, columns samples."""
-    gaussians = coefficients @ features
-    np.minimum(gaussians, peaks[:, None], out=gaussians)  # very far samples: rounding must not exceed the peak
+    xp, gaussians = array_namespace(features), coefficients @ features
+    xp.minimum(gaussians, peaks[:, None], out=gaussians)  # very far samples: rounding must not exceed the peak
     if math.isfinite(degrees):
         return to_student(gaussians, peaks, dimension_of(features), degrees)
     if background is None:
         return gaussians
-    return np.concatenate([gaussians, boxes + np.log(background.weights[1:, None])])
+    return xp.concat([gaussians, boxes + from_host(np.log(background.weights[1:, None]), boxes)])
 
 
 def normalize(joint: Floats) -> tuple[Floats, Floats]:
     """Responsibilities (columns sum to 1; written over ``joint``) and the log likelihood of each sample."""
-    largest = joint.max(axis=0)
+    xp = array_namespace(joint)
+    largest = xp.max(joint, axis=0)
     joint -= largest
-    np.exp(joint, out=joint)
-    totals = joint.sum(axis=0)
+    xp.exp(joint, out=joint)
+    totals = xp.sum(joint, axis=0)
     joint /= totals
-    return joint, largest + np.log(totals)
+    return joint, largest + xp.log(totals)
 
 
-def row_blocks(n_samples: int, n_parts: int) -> list[slice]:
-    """Blocks of samples whose tables of log densities stay in the cache."""
-    size = max(256, BLOCK_ENTRIES // n_parts)
+def row_blocks(n_samples: int, n_parts: int, n_entries: int = BLOCK_ENTRIES) -> list[slice]:
+    """Blocks of samples whose tables of log densities have about so many entries."""
+    size = max(256, n_entries // n_parts)
     return [slice(start, start + size) for start in range(0, n_samples, size)]
 
 

@@ -6,8 +6,10 @@ import math
 from functools import lru_cache
 
 import numpy as np
+from array_api_compat import array_namespace, device
 
 from afcm._typing import Floats, Integers
+from afcm.arrays import backend_of
 
 
 @lru_cache(maxsize=64)
@@ -19,14 +21,14 @@ def product_indices(dimension: int) -> tuple[Integers, Integers, Floats]:
 
 def quadratic_features(points: Floats) -> Floats:
     """``(1, x, x_a x_b for a ≤ b)`` of each sample, F×n with ``F = (d + 1)(d + 2) / 2``."""
-    columns = np.ascontiguousarray(points.T)
+    xp, columns = array_namespace(points), backend_of(points).make_contiguous(points.T)
     d, n = columns.shape
-    features = np.empty(((d + 1) * (d + 2) // 2, n))
+    features = xp.empty(((d + 1) * (d + 2) // 2, n), dtype=xp.float64, device=device(points))
     features[0] = 1.0
     features[1 : d + 1] = columns
     at = d + 1
     for a in range(d):
-        np.multiply(columns[a], columns[a:], out=features[at : at + d - a])
+        xp.multiply(columns[a], columns[a:], out=features[at : at + d - a])
         at += d - a
     return features
 

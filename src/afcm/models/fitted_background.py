@@ -58,7 +58,7 @@ def learn_background(X: Any, weights: Any, n_clusters: int, assign: Assign, shar
 def score_samples(densities: LocalMixture | DistanceBackground, X: Any, assign: Assign, log_distances: Assign) -> Any:
     """Outlier scores where X is; clusters and distances are worked out only if the densities need them."""
     if isinstance(densities, LocalMixture):
-        return from_host(densities.outlier_scores(to_host(X)), X)
+        return densities.outlier_scores(X)
     return from_host(densities.outlier_scores(None, to_host(assign(X)), to_host(log_distances(X))), X)
 
 

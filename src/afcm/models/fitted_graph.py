@@ -153,7 +153,7 @@ def _memberships(points: Any, fitted: FittedGraph) -> Any:
 
 def to_posterior(mixture: LocalMixture, points: Any, walked: Any) -> Any:
     """Posteriors of the clusters; a cluster that a walk from the sample hardly ever visits is ruled out."""
-    posterior = arrays.from_host(mixture.posterior(arrays.to_host(points))[0], points)
+    posterior = mixture.posterior(points)[0]
     if walked is None:
         return posterior
     xp = array_namespace(walked)

@@ -10,7 +10,7 @@ import numpy as np
 from array_api_compat import array_namespace
 
 from afcm._typing import Floats, Integers
-from afcm.arrays import from_host, is_chunked, take_rows, to_host
+from afcm.arrays import is_chunked, take_rows, to_host
 from afcm.arrays.sampling import draw_rows
 from afcm.graph.affinity import Graph, normalized_cut
 from afcm.graph.anchors.prepared import PreparedAnchors
@@ -135,11 +135,11 @@ def ask_mixture(prepared: PreparedGraph, problem: GraphProblem, fitted: FittedGr
     cut = measure_cut(problem, graph, mine) / n_clusters
     if cut <= TOUCHING:
         return fitted
-    labels = to_host(mine).argmax(axis=1)
-    found = find_overlapping(to_host(prepared.points), labels, n_clusters, to_host(prepared.nodes.masses))
+    labels = array_namespace(mine).argmax(mine, axis=1)
+    found = find_overlapping(prepared.points, labels, n_clusters, prepared.nodes.masses)
     if found is None:
         return fitted
-    hard = indicator(from_host(found, mine), n_clusters)
+    hard = indicator(found, n_clusters)
     densities, walked = draw_nodes(prepared, fitted, hard).learn_densities(share), diffuse(graph, hard)
     if not isinstance(densities, LocalMixture):
         return fitted

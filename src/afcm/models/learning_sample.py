@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from afcm._typing import Floats, Integers, Masks
+from afcm.arrays import from_host, is_tensor
 
 # The box of the core is wider than the core by this share of its width on each side.
 MARGIN = 0.2
@@ -86,7 +87,10 @@ class Frame(NamedTuple):
 
     def apply(self, points: Floats) -> Floats:
         """Points in the unit of the core."""
-        scaled = (points[:, self.columns] - self.center) / self.scale
+        columns, center, scale = (from_host(part, points) for part in self)
+        scaled = (points[:, columns] - center) / scale
+        if is_tensor(scaled):
+            return scaled.clamp_(-LARGEST, LARGEST)
         return np.clip(scaled, -LARGEST, LARGEST, out=scaled)
 
 

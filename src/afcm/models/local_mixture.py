@@ -12,12 +12,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
+from array_api_compat import array_namespace, device
 from scipy import sparse
 
 from afcm._typing import Floats, Integers
+from afcm.arrays import from_host, is_tensor
 from afcm.equations import local_mixture as equations
 from afcm.equations.local_mixture import Background, Parameters
 from afcm.equations.quadratic import quadratic_features
@@ -26,8 +29,8 @@ from afcm.models.distance_background import DistanceBackground, Distances, finit
 from afcm.models.learning_sample import Frame, dense_core, draw_rows
 from afcm.models.one_each import choose_form
 
-# Entries of a table of features that a fit, or a block of new samples, may make.
-MAX_FEATURES, BLOCK_FEATURES = 2e7, 1e6
+# Entries of a table of features that a fit, or a block of new samples, may make on the host and on a device.
+MAX_FEATURES, BLOCK_FEATURES, DEVICE_FEATURES = 2e7, 1e6, 3e7
 # The largest share of samples that may have the same value in a column.
 MOST_EQUAL = 0.25
 
@@ -66,17 +69,23 @@ class LocalMixture:
     def posterior(self, points: Floats) -> tuple[Floats, Floats]:
         """Probabilities of the clusters, given that a sample is in one (m×c, rows sum to 1), and outlier scores (m).
 
-        An outlier score is the probability that the sample is background.
+        An outlier score is the probability that the sample is background. Both are where the points are.
         """
-        points = np.asarray(points, dtype=np.float64)
-        memberships, scores = np.zeros((len(points), self.n_clusters)), np.zeros(len(points))
+        points = points if is_tensor(points) else np.asarray(points)
         parameters, frame = self.parameters, Frame(self.columns, self.center, self.scale)
-        coefficients, peaks = equations.joint_coefficients(parameters)
-        size = max(64, int(BLOCK_FEATURES / (coefficients.shape[1] + len(peaks))))
-        of_clusters = np.eye(self.n_clusters)[self.owners]
-        for start in range(0, len(points), size):
+        coefficients, peaks, of_clusters = (
+            from_host(part, points)
+            for part in (*equations.joint_coefficients(parameters), np.eye(self.n_clusters)[self.owners])
+        )
+        xp, n = array_namespace(points), points.shape[0]
+        memberships, scores = (
+            xp.zeros(shape, dtype=xp.float64, device=device(points)) for shape in ((n, self.n_clusters), n)
+        )
+        most = DEVICE_FEATURES if is_tensor(points) else BLOCK_FEATURES
+        size = max(64, int(most / (coefficients.shape[1] + len(peaks))))
+        for start in range(0, n, size):
             block = slice(start, start + size)
-            scaled = frame.apply(points[block])
+            scaled = frame.apply(xp.astype(points[block], xp.float64))
             boxes = equations.box_log_densities(scaled, self.log_volumes, self.low, self.high)
             features = quadratic_features(scaled)
             joint = equations.log_joint(
@@ -85,8 +94,8 @@ class LocalMixture:
             inside, log_clusters = equations.normalize(joint[: len(self.owners)])
             memberships[block] = inside.T @ of_clusters
             if parameters.background is not None:
-                log_all = np.logaddexp(log_clusters, np.logaddexp.reduce(joint[len(self.owners) :], axis=0))
-                scores[block] = -np.expm1(np.minimum(log_clusters - log_all, 0.0))
+                log_all = xp.logaddexp(log_clusters, reduce(xp.logaddexp, joint[len(self.owners) :]))
+                scores[block] = -xp.expm1(xp.clip(log_clusters - log_all, None, 0.0))
         return memberships, scores
 
     def outlier_scores(
@@ -96,7 +105,10 @@ class LocalMixture:
         log_distances: Floats | None = None,
     ) -> Floats:
         """The probability of each sample to be background; labels and distances are not needed."""
-        return self.posterior(points)[1]
+        if self.share > 0.0:
+            return self.posterior(points)[1]
+        xp = array_namespace(points)
+        return xp.zeros(points.shape[0], dtype=xp.float64, device=device(points))
 
     @property
     def parameters(self) -> Parameters:

@@ -11,9 +11,11 @@ graph less.
 from __future__ import annotations
 
 import numpy as np
+from array_api_compat import array_namespace
 from sklearn.metrics import adjusted_rand_score
 
 from afcm._typing import Floats, Integers
+from afcm.arrays import from_host, is_tensor, take_rows, to_host
 from afcm.equations import local_mixture as equations
 from afcm.equations.local_mixture import Parameters
 from afcm.equations.quadratic import quadratic_features
@@ -27,6 +29,8 @@ from afcm.models.local_mixture import can_learn_gaussians, has_density
 MULTIPLES = (1, 2, 3, 4, 6, 8, 12)
 # The mixture is learned from at most so many samples, in so many steps.
 MOST_SAMPLES, STEPS = 2000, 40
+# Entries of the table of log densities that a block of samples makes on a device.
+DEVICE_ENTRIES = 1 << 22
 # Labels with a larger adjusted Rand index say much the same: the mixture inside the clusters mends the rest.
 SAME = 0.9
 
@@ -34,14 +38,16 @@ SAME = 0.9
 def find_overlapping(
     points: Floats, labels: Integers, n_clusters: int, masses: Floats | None = None
 ) -> Integers | None:
-    """Other labels, by groups of Gaussians that share samples.
+    """Other labels, by groups of Gaussians that share samples; they are where the points are.
 
     None where samples are too few for Gaussians, or where these labels are much the same as the given ones.
     """
-    drawn = np.random.RandomState(0).permutation(len(points))[:MOST_SAMPLES]
-    drawn = drawn[np.lexsort(points[drawn].T[::-1])]  # results do not depend on the order of the samples
-    sample = np.asarray(points[drawn], dtype=np.float64)
-    weights = np.ones(len(drawn)) if masses is None else masses[drawn]
+    drawn = np.random.RandomState(0).permutation(points.shape[0])[:MOST_SAMPLES]
+    sample = to_host(take_rows(points, drawn))
+    order = np.lexsort(sample.T[::-1])  # results do not depend on the order of the samples
+    drawn, sample = drawn[order], np.asarray(sample[order], dtype=np.float64)
+    own = to_host(take_rows(labels, drawn))
+    weights = np.ones(len(drawn)) if masses is None else to_host(take_rows(masses, drawn))
     frame = Frame.around(sample, np.ones(len(drawn), dtype=bool), weights)
     if not can_learn_gaussians(len(frame.columns), n_clusters, weights):
         return None
@@ -55,21 +61,23 @@ def find_overlapping(
         return None
     shares = responsibilities(features, fine)
     groups = np.eye(n_clusters)[group_gaussians(shares, weights, n_clusters)]
-    if adjusted_rand_score(labels[drawn], (groups.T @ shares).argmax(axis=0)) > SAME:
+    if adjusted_rand_score(own, (groups.T @ shares).argmax(axis=0)) > SAME:
         return None
-    blocks = (points[block] for block in equations.row_blocks(len(points), len(groups)))
-    return np.concatenate([label_points(block, frame, fine, groups) for block in blocks])
+    entries = DEVICE_ENTRIES if is_tensor(points) else equations.BLOCK_ENTRIES
+    blocks = (points[block] for block in equations.row_blocks(points.shape[0], len(groups), entries))
+    return array_namespace(points).concat([label_points(block, frame, fine, groups) for block in blocks])
 
 
 def label_points(points: Floats, frame: Frame, fine: Parameters, groups: Floats) -> Integers:
     """The group of Gaussians with the largest share in each sample; ``groups`` is M×c, one 1 a row."""
-    features = quadratic_features(frame.apply(np.asarray(points, dtype=np.float64)))
-    return (groups.T @ responsibilities(features, fine)).argmax(axis=0)
+    xp = array_namespace(points)
+    features = quadratic_features(frame.apply(xp.astype(points, xp.float64)))
+    return xp.argmax(from_host(groups.T, points) @ responsibilities(features, fine), axis=0)
 
 
 def responsibilities(features: Floats, parameters: Parameters) -> Floats:
     """The share of each Gaussian in each sample, M×n."""
-    coefficients, peaks = equations.gaussian_coefficients(*parameters[:3])
+    coefficients, peaks = (from_host(part, features) for part in equations.gaussian_coefficients(*parameters[:3]))
     joint = equations.log_joint(features, coefficients, peaks, np.empty((equations.N_BOXES, 0)), None)
     return equations.normalize(joint)[0]
 
