@@ -17,6 +17,7 @@ from afcm.graph.affinity import neighbor_graph
 from afcm.metrics import clustering_accuracy
 from afcm.models.plain import PlainProblem
 from afcm.neighbors import find_neighbors
+from benchmarks.defaults import make_samples
 
 N_COLUMNS, N_CLUSTERS, N_NEIGHBORS = 64, 10, 10
 # Standard deviation within clusters whose centres are uniform in [−10, 10]: apart, and touching.
@@ -24,6 +25,10 @@ SPREADS = {"separated": 1.0, "touching": 12.0}
 ASKED = 1000  # rows whose neighbours are checked against all distances in float64
 PLAIN = (10_000_000, 64, 100)
 SWEEPS = 10
+# What users type, on touching clusters and on a curved sheet (`benchmarks.defaults`): samples and clusters.
+DEFAULTS = (("touching", 1_000_000, 10), ("sheet", 1_000_000, 50))
+# The same samples on the host, fewer of them, for the labels.
+COMPARED = 100_000
 
 
 def main() -> None:
@@ -39,6 +44,8 @@ def main() -> None:
     for n in (100_000, 1_000_000):
         for name, spread in SPREADS.items():
             compare_graph_fit(n, name, spread)
+    for case in DEFAULTS:
+        time_default(*case)
     time_plain_sweeps(bandwidth, rates)
     compare_with_host()
     return None
@@ -107,6 +114,31 @@ def compare_graph_fit(n, name, spread):
         f"{solving:.2f}, sweeps and the rest {sweeping:.2f}; {model.n_iter_} sweeps), recall "
         f"{measure_recall(X, found.indices):.6f}, ARI {ari:.4f}; from NumPy and back {moving:.2f} s; default graph "
         f"{default:.2f} s",
+        flush=True,
+    )
+
+
+def time_default(kind, n, c):
+    """Time ``AFCM(c).fit(X)`` with its peak of memory; compare the labels of fewer samples with those of the host."""
+    import torch
+
+    X, y = make_samples(kind, n, c)
+    X = X.astype(np.float32)
+    few, model = X[:COMPARED], AFCM(c, random_state=0)
+    host = fit_quietly(model, few).labels_
+    same = adjusted_rand_score(host, fit_quietly(model, torch.as_tensor(few, device="cuda")).labels_.cpu())
+    tensor = torch.as_tensor(X, device="cuda")
+    fit_quietly(model, tensor)  # compiles the kernels
+    model = AFCM(c, random_state=0)
+    torch.cuda.empty_cache()
+    torch.cuda.reset_peak_memory_stats()
+    seconds, _ = time_call(fit_quietly, model, tensor, repeats=3)
+    peak = (torch.cuda.max_memory_allocated() - tensor.nbytes) / 1e9
+    ari, edges = adjusted_rand_score(y, model.labels_.cpu()), model._fitted.walk_graph.affinity.nnz
+    print(
+        f"AFCM({c}).fit, {kind}, {n:,} × {X.shape[1]}: {seconds:.2f} s, peak {peak:.1f} GB beside X "
+        f"({tensor.nbytes / 1e9:.2f} GB; {edges:,} entries of the graph), ARI {ari:.4f}; {COMPARED:,} of them: ARI "
+        f"{same:.4f} with the labels of the host",
         flush=True,
     )
 
