@@ -38,7 +38,7 @@ DEFAULT_GRAPH_WEIGHT = 3.0
 CLEAN_CUT = 0.01
 
 
-class AFCM(ViewStability, OutlierScores, GraphInputs):
+class AFCM(ViewStability, GraphInputs, OutlierScores):
     """Adaptive fuzzy c-means with graph embedding: soft clusters of any shape (the paper's Algorithm 1).
 
     Memberships, centers, their fuzziness γ and an embedding Z of the samples are learned together, by lowering
