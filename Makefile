@@ -3,7 +3,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help venv peers trust mutation properties fuzz lowest audit coverage demo docs dist test lint bench study reproduce clean
+.PHONY: help venv peers trust mutation properties fuzz lowest audit coverage demo docs dist test slow lint bench study reproduce clean
 
 help:            ## Show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
@@ -68,8 +68,14 @@ dist: $(VENV)/.release-stamp  ## Wheel and sdist in dist/, checked, and the READ
 	out/empty/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
 	out/empty/bin/python -I trust/first_lines.py README.md
 
-test: $(VENV)/.test-stamp  ## Run the tests
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+# One process for each core, with one thread for linear algebra: more threads than cores wait for each other.
+EVERY_CORE := -q -n auto --dist loadfile
+
+test: $(VENV)/.test-stamp  ## Run the tests (PYTEST_ARGS="-x tests/graph" for some, in one process)
+	$(if $(PYTEST_ARGS),,OMP_NUM_THREADS=1) $(BIN)/python -m pytest $(or $(PYTEST_ARGS),$(EVERY_CORE) -m "not slow")
+
+slow: $(VENV)/.test-stamp  ## Run the tests that `make test` leaves out because they take long
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest $(EVERY_CORE) -m slow
 
 lint: $(VENV)/.lint-stamp  ## Style and types
 	$(BIN)/ruff check .

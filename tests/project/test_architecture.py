@@ -9,6 +9,7 @@ import importlib
 import re
 import subprocess
 import sys
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -202,9 +203,14 @@ def names_of(step):
     return names, owner.strip(" `)") or None
 
 
+@cache
+def trees_of_the_package():
+    return [ast.parse(path.read_text()) for path in NAMES.values()]
+
+
 def sources_of(name, owner):
     """The functions and classes of this name: methods of a class, or all of the package."""
-    trees = [ast.parse(path.read_text()) for path in NAMES.values()]
+    trees = trees_of_the_package()
     if owner is not None:
         trees = [
             node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and node.name == owner
