@@ -40,6 +40,7 @@ def memberships(tmp_path_factory):
     return [dict(np.load(folder / f"{n_threads}.npz")) for n_threads in (1, 2, 3)]
 
 
+@pytest.mark.slow
 def test_the_number_of_threads_does_not_matter(memberships):
     one, *others = memberships
     assert len(one) == len(PROMISES)

@@ -1,4 +1,4 @@
-"""What goes into `AFCM`: parameters that fit together, samples that are checked, and the graph that they make."""
+"""The parameters and samples of `AFCM` are checked here, and become the setting of a graph."""
 
 from __future__ import annotations
 

@@ -12,6 +12,7 @@ pytest.importorskip("distributed", reason="the extra afcm[dask] is not installed
 pytest.importorskip("zarr", reason="the extra afcm[dask] is not installed")
 
 
+@pytest.mark.slow
 def test_the_example_runs():
     example = Path(__file__).parents[3] / "examples" / "dask_cluster.py"
     done = subprocess.run([sys.executable, example, "60000"], capture_output=True, text=True, check=False)

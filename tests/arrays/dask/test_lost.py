@@ -56,6 +56,7 @@ def scheduler():
         yield client
 
 
+@pytest.mark.slow
 def test_all_workers_killed_then_resumed(scheduler, blobs, tmp_path):
     chunks, sweeps = da.from_array(blobs, chunks=(100, 5)), []
     address = scheduler.cluster.scheduler_address
