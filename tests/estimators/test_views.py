@@ -32,7 +32,7 @@ def rename(labels, view, n_clusters):
 
 def test_stabilities_are_those_of_the_views(wine):
     prepared = AFCM(3).prepare(WINE)
-    views = [rename(wine.labels_, view, 3) for view in label_views(prepared, 3, 12)]
+    views = [rename(wine.labels_, view, 3) for view in label_views(prepared, wine.labels_, 3, 12)]
     expected = np.mean([view == wine.labels_ for view in views], axis=0)
     np.testing.assert_allclose(wine.sample_stability_, expected)
     for j in range(3):
@@ -138,7 +138,7 @@ def test_samples_of_weight_zero_have_the_votes_of_their_neighbors():
     weights = np.r_[np.zeros(5), np.ones(173)]
     model, prepared = AFCM(3, random_state=0).fit(WINE, sample_weight=weights), AFCM(3).prepare(WINE, weights)
     there, nodes = model.labels_[prepared.nodes.rows], prepared.nodes.inverse[5:]
-    views = [rename(there, view, 3) for view in label_views(prepared, 3, 12)]
+    views = [rename(there, view, 3) for view in label_views(prepared, there, 3, 12)]
     np.testing.assert_allclose(model.sample_stability_[5:], np.mean([v == there for v in views], axis=0)[nodes])
     near = model._fitted.extension.shares(prepared.similarity.place(WINE[:5]).weights).toarray()
     for row, label, found in zip(near, model.labels_, model.sample_stability_, strict=False):

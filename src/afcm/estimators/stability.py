@@ -57,7 +57,7 @@ class ViewStability:
             return fitted, None
         own, counts = fitted.extension.memberships, prepared.nodes.masses
         labels = arrays.to_host(own if fitted.of_nodes is None else fitted.of_nodes).argmax(axis=1)
-        views = label_views(prepared, self.n_clusters_, n_views, self.neighbor_search)
+        views = label_views(prepared, labels, self.n_clusters_, n_views, self.neighbor_search)
         found = measure_agreement(labels, views, self.n_clusters_, arrays.to_host(counts))
         if has_doubtful_memberships(fitted):
             votes, labels = (arrays.from_host(part, own) for part in (found.votes, labels))
