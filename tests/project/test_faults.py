@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from importlib import metadata
 
 import numpy as np
 import pytest
@@ -118,8 +117,8 @@ def test_a_device_without_pytorch_says_what_to_install(monkeypatch):
 
 def old(monkeypatch, package):
     """As if an old version were installed."""
-    real = metadata.version
-    monkeypatch.setattr(metadata, "version", lambda name: "0.1.2" if name == package else real(name))
+    real = optional.installed_version
+    monkeypatch.setattr(optional, "installed_version", lambda name: "0.1.2" if name == package else real(name))
 
 
 def test_packages_that_are_too_old_are_said_with_both_versions(monkeypatch):

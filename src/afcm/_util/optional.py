@@ -40,6 +40,7 @@ def is_usable(package: str, extra: str) -> bool:
     return True
 
 
+@cache  # reading what is installed takes milliseconds, and products of matrices ask
 def installed_version(package: str) -> str:
     """The version of a package, empty if it is not installed."""
     try:

@@ -101,7 +101,7 @@ class AFCM(ViewStability, GraphInputs, OutlierScores):
         Other graphs of the same samples, with half to four times the neighbors and with other kernels, whose clusters
         are compared with those of the fit (`afcm.fitting.graph_views`). They give ``stability_``, and memberships where
         no mixture does: a walk spreads the shares of graphs that agree, and doubts as much as these do
-        (`afcm.models.agreement`). ``"auto"``: 12 where memberships come from them and there are 50 to 5000 different
+        (`afcm.models.agreement`). ``"auto"``: 12 where memberships come from them and there are 50 to 2000 different
         samples (fewer with more than 30 clusters), else none. 0: none. Not with anchors or given similarities.
     graph_weight : float or "auto", default="auto"
         λ. Its unit is samples: well below n/2 the graph hardly counts. ``"auto"`` is 3 n: few sweeps, and the

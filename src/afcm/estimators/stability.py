@@ -17,7 +17,7 @@ from afcm.models.agreement import Agreement, keep_labels, measure_agreement, spr
 from afcm.models.fitted_graph import FittedGraph
 
 # Views by default, where memberships come from them, and the most nodes of a graph that gets them unasked.
-DEFAULT_VIEWS, MOST_NODES = 12, 5000
+DEFAULT_VIEWS, MOST_NODES = 12, 2000
 # More nodes times clusters than this would make views cost much more than the fit.
 MOST_ENTRIES = 150_000
 # With fewer nodes graphs of many neighbors are nearly complete, and chance decides their clusters.

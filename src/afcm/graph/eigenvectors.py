@@ -20,6 +20,8 @@ from afcm.linalg.search_space import n_guards
 
 # A start needs the right subspace, not its last digits (radians).
 START_ANGLE = 1e-2
+# Smaller angles than this are out of reach in single precision.
+SINGLE_ANGLE = 1e-5
 # To tell whether an edge leads out of a cluster, mean angle to what lies beyond the guards (radians).
 ROUGH_ANGLE = 0.02
 # A graph has at least so many nodes for each vector of a block that is filtered.
@@ -42,7 +44,7 @@ def solve_leading(
     max_steps: int = 2000,
 ) -> Eigenpairs:
     """The leading eigenvectors of S, by default as accurate as a start needs; ``hint`` is where to search for them."""
-    if is_worth_filtering(graph, n_wanted):
+    if angle_tol >= SINGLE_ANGLE and is_worth_filtering(graph, n_wanted):
         pairs = filter_leading(graph, n_wanted, hint, lambda found: bool(norm(found.angles(n_wanted)) <= angle_tol))
         if norm(pairs.angles(n_wanted)) <= angle_tol:
             return filtered_subspace.to_eigenpairs(pairs, graph.operator, n_wanted, converged=True)

@@ -23,8 +23,8 @@ from afcm.compiled.dispatch import is_fused
 
 T = TypeVar("T")
 
-# Fewer stored entries than this are multiplied faster than threads are woken.
-WORTH_THREADS = 50_000
+# Fewer stored entries than this are multiplied faster than threads are woken; and so are fewer entries times columns.
+WORTH_THREADS, WORTH_WAKING = 50_000, 1_000_000
 # Entries times columns from which on it pays to load Numba; entries of a band of rows that a thread takes at a time.
 WORTH_COMPILING, BAND_ENTRIES, MOST_BANDS = 2_000_000, 8_000, 16
 
@@ -40,7 +40,10 @@ class ParallelSparse:
 
     def __matmul__(self, block: Floats) -> Floats:
         block = np.ascontiguousarray(block)
-        if block.ndim == 2 and block.dtype == self.matrix.dtype and is_worth_compiling(self.matrix, block.shape[1]):
+        width = block.shape[1] if block.ndim == 2 else 1
+        if self.matrix.nnz * width < WORTH_WAKING:
+            return self.matrix @ block
+        if block.ndim == 2 and block.dtype == self.matrix.dtype and is_worth_compiling(self.matrix, width):
             return self.compiled @ block
         product = np.empty((self.shape[0], *block.shape[1:]), dtype=np.result_type(self._bands[0].dtype, block.dtype))
 
@@ -105,8 +108,9 @@ class CompiledSparse(NamedTuple):
 
 def is_worth_compiling(matrix: Any, width: int) -> bool:
     """Whether products with blocks of this width are so large that compiled loops pay, and can be made."""
-    able = getattr(matrix, "on_device", False) or is_usable("numba", "fast")
-    return bool(matrix.nnz * width >= WORTH_COMPILING and able)
+    if matrix.nnz * width < WORTH_COMPILING:
+        return False
+    return bool(getattr(matrix, "on_device", False) or is_usable("numba", "fast"))
 
 
 def to_single_precision(matrix: Any) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 
 from afcm._typing import Floats, Integers, Masks
 from afcm.equations import local_mixture as equations
-from afcm.equations.cluster_forms import GAUSSIANS, Form
+from afcm.equations.cluster_forms import GAUSSIANS, Form, n_numbers
 from afcm.equations.local_mixture import Parameters, Statistics
 
 # EM: most steps, and the least gain of the log likelihood a sample.
@@ -31,13 +31,18 @@ def alternate(
     steps: int = MAX_STEPS,
     tol: float = TOL,
     form: Form = GAUSSIANS,
+    goal: float = -math.inf,
 ) -> tuple[Parameters, float]:
-    """EM: M-step and E-step in turn until the log likelihood hardly rises; parameters and their log likelihood."""
+    """EM: M-step and E-step in turn until the log likelihood hardly rises; parameters and their log likelihood.
+
+    It is given up where the steps that are left, each with the gain of this one, would not reach the ``goal``.
+    """
     total, variances, old = features @ masses, equations.robust_variances(features, masses), -math.inf
-    for _ in range(steps):
+    for left in reversed(range(steps)):
         parameters = equations.maximize(statistics, total, variances, spherical, share, form=form)
         statistics, log_likelihood = equations.expected_statistics(features, boxes, masses, parameters)
-        if log_likelihood - old < tol * total[0]:
+        gain = log_likelihood - old
+        if gain < tol * total[0] or log_likelihood + left * gain < goal:
             break
         old = log_likelihood
     return parameters, log_likelihood
@@ -70,8 +75,10 @@ def choose_gaussians(
         moments = (np.eye(size)[cells] * masses[:, None]).T @ features.T
         start = Statistics(moments[moments[:, 0] > 0.0], np.zeros(equations.N_BOXES))
         round_ones = np.zeros(len(start.moments), dtype=bool)
-        found, log_likelihood = alternate(features, boxes, masses, start, round_ones, steps=steps)
-        criterion = equations.bayesian_criterion(log_likelihood, equations.n_parameters(found), total)
+        n_free = n_numbers(GAUSSIANS, len(round_ones), d)
+        goal = 0.5 * (equations.bayesian_criterion(0.0, n_free, total) - least)  # to be the best so far
+        found, log_likelihood = alternate(features, boxes, masses, start, round_ones, steps=steps, goal=goal)
+        criterion = equations.bayesian_criterion(log_likelihood, n_free, total)
         if criterion < least:
             best, least = found, criterion
         elif best is not None and size > 2 * len(best.weights):
