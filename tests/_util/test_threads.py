@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from afcm._util import threads
+from afcm._util import progress, threads
 
 
 def test_all_items_are_worked_on_and_errors_are_raised():
@@ -21,6 +21,13 @@ def test_all_items_are_worked_on_and_errors_are_raised():
 
 def blas_threads():
     return {library["num_threads"] for library in threads._libraries().info() if library["user_api"] == "blas"}
+
+
+def test_threads_report_to_who_listens_here():
+    heard = []
+    with progress.listen(lambda *what: heard.append(what)):
+        threads.for_each(lambda item: progress.start_stage(f"stage {item}"), range(3))
+    assert sorted(heard) == [(f"stage {item}", 0, None) for item in range(3)]
 
 
 def test_fits_at_the_same_time_leave_blas_as_it_was():

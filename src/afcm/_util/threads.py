@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from functools import cache
 from threading import Lock
 from typing import Any, TypeVar
@@ -90,7 +90,10 @@ def map_in_threads(work: Callable[[Any], T], items: Iterable[Any]) -> list[T]:
 
 
 def _map(work: Callable[[Any], T], items: Iterable[Any]) -> Iterator[T]:
-    return map(work, items) if _single_thread.get() else _pool().map(work, items)
+    if _single_thread.get():
+        return map(work, items)
+    context = copy_context()  # who listens to progress here hears of it from there
+    return _pool().map(lambda item: context.copy().run(work, item), items)
 
 
 if hasattr(os, "register_at_fork"):  # threads do not survive a fork: the child starts its own

@@ -7,6 +7,8 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
+from afcm._util import progress
+
 
 def compile_numba(loop: Callable[..., Any], fastmath: set[str]) -> Any:
     """The loop, compiled when it is called first. Needs Numba."""
@@ -20,19 +22,22 @@ def compile_numba(loop: Callable[..., Any], fastmath: set[str]) -> Any:
 
 
 def tolerate_damaged_cache(compiled: Any) -> Any:
-    """Make a damaged file on disk cost a compilation; Numba itself would fail."""
+    """Make a damaged file on disk cost a compilation, where Numba itself would fail; a compilation is told."""
     cache = getattr(compiled, "_cache", None)
     load = getattr(cache, "load_overload", None)
     if cache is None or load is None:
         return compiled
 
     def load_or_forget(*which: Any) -> Any:
+        found = None
         try:
-            return load(*which)
+            found = load(*which)
         except Exception:  # the file may hold anything
             with suppress(OSError):
                 cache.flush()
-            return None
+        if found is None:
+            progress.start_stage("compiling, this once")
+        return found
 
     cache.load_overload = load_or_forget
     return compiled
