@@ -63,6 +63,8 @@ RECIPES = {
     "AFCM anchors": (lambda: AFCM(3, graph="anchors", n_anchors=20).fit(X), NEW),
     "AFCM anchors absent": (lambda: AFCM("auto", graph="anchors").fit(X, sample_weight=WEIGHTS), NEW),
     "AFCM anchors local": (lambda: AFCM(3, graph="anchors", kernel="local").fit(X[:-4]), NEW),
+    "AFCM merged": (lambda: AFCM(4, n_views=3).fit(X).merge([0, 2]), NEW),
+    "AFCM split": (lambda: AFCM(3).fit(X).split(1).merge([0, 2]), NEW),
     "AFCM one": (lambda: AFCM(1).fit(X), NEW),
     "PlainAFCM": (lambda: PlainAFCM(3).fit(X, sample_weight=WEIGHTS), NEW),
     "PlainAFCM float32": (lambda: PlainAFCM(3).fit(X.astype(np.float32)), NEW.astype(np.float32)),

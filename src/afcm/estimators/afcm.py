@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import scipy.sparse as sp
@@ -16,6 +17,7 @@ from afcm.estimators import validation
 from afcm.estimators.graph_inputs import GraphInputs
 from afcm.estimators.inputs import forget
 from afcm.estimators.known import KnownLabels, find_known_labels
+from afcm.estimators.levels import ClusterLevels
 from afcm.estimators.noise import OutlierScores
 from afcm.estimators.parameters import ITERATIVE, Rules, choice, choice_or_array, integer, real, share_or_none
 from afcm.estimators.stability import ViewStability
@@ -27,7 +29,7 @@ from afcm.graph.kernels import KERNELS
 from afcm.graph.prepared import PreparedGraph
 from afcm.models.cluster_mixture import Share
 from afcm.models.fitted_graph import FittedGraph
-from afcm.models.graph_problem import GraphProblem, keep_fit, make_problem, measure_cut
+from afcm.models.graph_problem import GraphProblem, keep_fit, make_problem, measure_clusters, measure_cut
 from afcm.models.known_labels import follow_known_labels
 from afcm.models.plain import PlainProblem
 from afcm.neighbors import SEARCHES
@@ -38,7 +40,7 @@ DEFAULT_GRAPH_WEIGHT = 3.0
 CLEAN_CUT = 0.01
 
 
-class AFCM(ViewStability, GraphInputs, OutlierScores):
+class AFCM(ClusterLevels, ViewStability, GraphInputs, OutlierScores):
     """Adaptive fuzzy c-means with graph embedding: soft clusters of any shape (the paper's Algorithm 1).
 
     Memberships, centers, their fuzziness γ and an embedding Z of the samples are learned together, by lowering
@@ -450,6 +452,10 @@ class AFCM(ViewStability, GraphInputs, OutlierScores):
             self.cluster_names_, of_nodes = known.number(self.n_clusters_)
             fitted, self.known_source_ = follow_known_labels(prepared, fitted, of_nodes, self.noise)
         fitted, agreement = self._compare_views(prepared, fitted)
+        nodes = state.memberships if fitted.of_nodes is None else fitted.of_nodes
+        self.normalized_cut_, links = measure_clusters(problem, prepared.graph, nodes)
+        counts = None if fitted.node_of_sample is None else arrays.to_host(prepared.nodes.masses)
+        fitted = replace(fitted, links=links, counts=counts)
         home = None if prepared.to_host else state.centers
         self.embedding_, memberships, self.paper_memberships_ = arrays.to_device_of(
             fitted.expand(prepared.samples), home
@@ -469,8 +475,6 @@ class AFCM(ViewStability, GraphInputs, OutlierScores):
         self.cluster_centers_ = arrays.to_device_of(centers, home)
         self.graph_weight_ = problem.graph_weight
         self.gamma_cap_ = problem.largest_precision(self.n_clusters_)
-        nodes = state.memberships if fitted.of_nodes is None else fitted.of_nodes
-        self.normalized_cut_ = measure_cut(problem, prepared.graph, nodes)
         self.n_components_ = prepared.n_components
         self.neighbor_recall_ = prepared.recall
         self.eigen_residual_ = state.eigen_residual

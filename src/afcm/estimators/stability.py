@@ -36,8 +36,8 @@ class ViewStability:
         """Say why a stability is not there."""
         if name in ATTRIBUTES:
             raise AttributeError(
-                f"this {type(self).__name__} has no {name}: it is not fitted, or its fit compared no graphs; use "
-                "n_views=12 to have some compared"
+                f"this {type(self).__name__} has no {name}: it is not fitted, its fit compared no graphs (use "
+                "n_views=12 to have some compared), or a cluster was split since"
             )
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
@@ -59,6 +59,7 @@ class ViewStability:
         labels = arrays.to_host(own if fitted.of_nodes is None else fitted.of_nodes).argmax(axis=1)
         views = label_views(prepared, labels, self.n_clusters_, n_views, self.neighbor_search)
         found = measure_agreement(labels, views, self.n_clusters_, arrays.to_host(counts))
+        fitted = replace(fitted, views=found.views)
         if has_doubtful_memberships(fitted):
             votes, labels = (arrays.from_host(part, own) for part in (found.votes, labels))
             of_nodes = keep_labels(spread_votes(prepared.base, labels, votes, counts), own)
@@ -86,9 +87,7 @@ def expand_agreement(fitted: FittedGraph, found: Agreement, X: Any, labels: Any)
 
     A sample that is not in the graph (weight 0) has the mean votes of its neighbors.
     """
-    node = fitted.node_of_sample
-    shares = found.of_nodes[node]
-    absent = np.zeros(0, dtype=np.intp) if isinstance(node, slice) else np.flatnonzero(node < 0)
+    shares, absent = found.of_nodes[fitted.node_of_sample], fitted.absent
     if absent.size:
         votes = arrays.from_host(found.votes, fitted.extension.memberships)
         placed = fitted.similarity.place(arrays.take_rows(X, absent))

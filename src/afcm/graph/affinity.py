@@ -83,10 +83,19 @@ def find_pieces(weights: Any) -> Integers:
 
 def normalized_cut(graph: Graph, indicator: Floats) -> float:
     """``Σ_j cut(j) / volume(j)`` of hard clusters (n×c, one 1 a row): from 0 to c, an empty cluster counts 1."""
+    return cut_and_links(graph, indicator)[0]
+
+
+def cut_and_links(graph: Graph, indicator: Floats) -> tuple[float, Floats]:
+    """`normalized_cut`, and ``Σ m_i w_ij m_j`` over i in one cluster and j in another (c×c, on the host).
+
+    Inside a cluster each pair counts twice, so that rows sum to the clusters' volumes.
+    """
     xp = array_namespace(indicator)
     scaled = indicator * xp.sqrt(graph.volumes)[:, None]
-    inside = xp.sum(scaled * (graph.operator @ scaled), axis=0)
-    return normalized_cut_of_volumes(inside, xp.sum(scaled * scaled, axis=0))
+    image = graph.operator @ scaled
+    cut = normalized_cut_of_volumes(xp.sum(scaled * image, axis=0), xp.sum(scaled * scaled, axis=0))
+    return cut, to_host(scaled.T @ image)
 
 
 def normalized_cut_of_volumes(inside: Floats, volumes: Floats) -> float:

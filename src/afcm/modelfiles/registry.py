@@ -38,6 +38,7 @@ from afcm.models.fitted_background import FittedBackground
 from afcm.models.fitted_graph import METHOD_WORDS, FittedGraph
 from afcm.models.known_labels import SOURCES
 from afcm.models.local_mixture import LocalMixture
+from afcm.models.regrouping import Merge, Split, count_clusters
 from afcm.storage.errors import FormatError
 from afcm.storage.kinds import Kind, Table, check_known
 from afcm.tables import TableScaler
@@ -117,6 +118,33 @@ def parts(cls: type, axis: str) -> Spec:
     return check
 
 
+def fitted_graph(value: Any, sizes: Sizes) -> str:
+    """A fitted graph whose clusters become those of its owner by its steps."""
+    steps = getattr(value, "steps", ())
+    own = {name: size for name, size in sizes.items() if name != "c" or not steps} | {"groups": sizes["c"]}
+    wrong = part(FittedGraph)(value, own)
+    if wrong:
+        return wrong
+    for step in steps:
+        inner = {name: own[name] for name in ("c", "v", "d")}
+        wrong = part(Merge, Split)(step, inner)
+        if wrong:
+            return f"FittedGraph with a step that is not {wrong}"
+        own["c"] = count_clusters(own["c"], (step,))
+    return "" if own["c"] == sizes["c"] else f"FittedGraph with steps to {sizes['c']} clusters"
+
+
+def is_grouping(value: Any, sizes: Sizes) -> str:
+    """The group of each cluster, none of them empty."""
+    wrong = integers("c")(value, sizes)
+    return wrong or ("" if np.array_equal(np.unique(value), np.arange(value.max() + 1)) else "groups without a gap")
+
+
+def parts_mixture(value: Any, sizes: Sizes) -> str:
+    """A mixture of the parts of a cluster, or None."""
+    return optional(part(LocalMixture))(value, {"c": sizes["parts"], "d": sizes["d"]})
+
+
 def find_mismatch(owner: Any, specs: Mapping[str, Spec], sizes: Sizes) -> str:
     """The first attribute that is not as its spec says, in words; "" if there is none."""
     for name, spec in specs.items():
@@ -154,7 +182,7 @@ GRAPH_MODEL = {
     "normalized_cut_": number,
     "n_components_": whole(0),
     "eigen_residual_": number,
-    "_fitted": part(FittedGraph),
+    "_fitted": fitted_graph,
 }
 GRAPH_ANCHORS = {"anchors_": floats("a", "d"), "n_anchors_": specs.size("a")}
 MIXTURE = {
@@ -276,8 +304,16 @@ PARTS: dict[str, Kind] = {
             "method": specs.word(*METHOD_WORDS),
             "walked": optional(floats("v", "c")),
             "of_nodes": optional(floats("v", "c")),
+            "counts": optional(floats("v", least=0)),
+            "views": optional(integers("v", "views", below="groups")),
+            "links": optional(floats("groups", "groups", least=0)),
+            "steps": specs.series,
         },
-        newer=frozenset({"densities", "method", "walked", "of_nodes"}),
+        newer=frozenset({"densities", "method", "walked", "of_nodes", "counts", "views", "links", "steps"}),
+    ),
+    "Merge": Kind(Merge, {"groups": is_grouping}),
+    "Split": Kind(
+        Split, {"cluster": specs.index("c"), "parts": floats("v", "parts", least=0), "densities": parts_mixture}
     ),
     "FittedBackground": Kind(
         FittedBackground,

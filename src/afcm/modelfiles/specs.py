@@ -60,15 +60,15 @@ def sparse(*axes: str, least: float = -math.inf) -> Spec:
     return check
 
 
-def integers(axis: str, *, least: int = 0, below: str = "") -> Spec:
+def integers(*axes: str, least: int = 0, below: str = "") -> Spec:
     """An integer array, each entry at least ``least`` and below the size named ``below``."""
 
     def check(value: Any, sizes: Sizes) -> str:
         end = sizes.get(below, np.iinfo(np.int64).max)
-        right = isinstance(value, np.ndarray) and value.dtype.kind == "i" and match_shape(value.shape, (axis,), sizes)
+        right = isinstance(value, np.ndarray) and value.dtype.kind == "i" and match_shape(value.shape, axes, sizes)
         if right and value.min() >= least and value.max() < end:
             return ""
-        return f"{describe_shape((axis,), sizes)} integers from {least}" + (f" to {end - 1}" if below else "")
+        return f"{describe_shape(axes, sizes)} integers from {least}" + (f" to {end - 1}" if below else "")
 
     return check
 
@@ -79,6 +79,16 @@ def size(axis: str) -> Spec:
     def check(value: Any, sizes: Sizes) -> str:
         right = is_integer(value) and value >= 1 and match_shape((int(value),), (axis,), sizes)
         return "" if right else f"the integer {sizes.get(axis, 'of at least 1')}"
+
+    return check
+
+
+def index(axis: str) -> Spec:
+    """An integer from 0 to one below a size."""
+
+    def check(value: Any, sizes: Sizes) -> str:
+        right = is_integer(value) and 0 <= value < sizes[axis]
+        return "" if right else f"an integer from 0 to {sizes[axis] - 1}"
 
     return check
 
@@ -144,6 +154,7 @@ counts = plain(
     lambda value: isinstance(value, tuple) and len(value) == 2 and all(is_integer(item) and item > 0 for item in value),
     "two integers of at least 1",
 )
+series = plain(lambda value: isinstance(value, tuple), "a tuple")
 history = plain(is_history, "a dict of float arrays")
 output_config = plain(is_output_config, "the setting of set_output")
 

@@ -18,6 +18,7 @@ from afcm._typing import Floats, Integers
 from afcm.graph.affinity import Graph
 from afcm.graph.diffusion import diffuse, step
 from afcm.graph.eigenvectors import indicator
+from afcm.linalg.ratios import ratio
 
 # A walk returns to its start with a probability in this range: it is one to twenty steps long. Of .02, .05 and .09 the
 # first has the least calibration error, and the last tells right from wrong samples best; this is between them.
@@ -35,6 +36,7 @@ class Agreement(NamedTuple):
     votes: Floats  # n×c: the share of views that put a node into a cluster
     of_nodes: Floats  # n: the vote for the node's own cluster
     of_clusters: Floats  # c: mean over the views of |A ∩ B| / |A ∪ B|, A the cluster and B the one that it became
+    views: Integers  # n×views: the cluster of each node in each view, by the fit's numbers
 
 
 def count_common(labels: Integers, others: Integers, n_clusters: int, masses: Floats | None = None) -> Floats:
@@ -59,14 +61,35 @@ def measure_agreement(
     labels: Integers, views: list[Integers], n_clusters: int, masses: Floats | None = None
 ) -> Agreement:
     """Compare the labels of a fit with those of views, on the host."""
-    votes, overlaps = np.zeros((len(labels), n_clusters)), np.zeros(n_clusters)
+    votes, overlaps, found = np.zeros((len(labels), n_clusters)), np.zeros(n_clusters), []
     for view in views:
         common = count_common(labels, view, n_clusters, masses)
         matched = match_clusters(common)
         renamed = np.argsort(matched)[view]
         votes[np.arange(len(labels)), renamed] += 1 / len(views)
         overlaps += overlap_matched(common, matched) / len(views)
-    return Agreement(votes, votes[np.arange(len(labels)), labels], overlaps)
+        found.append(renamed.astype(np.int32))
+    return Agreement(votes, votes[np.arange(len(labels)), labels], overlaps, np.stack(found, axis=1))
+
+
+def count_views(labels: Integers, views: Integers, n_clusters: int, masses: Floats | None = None) -> Floats:
+    """`count_common` of the labels with each view (a column of ``views``), views×c×c."""
+    return np.stack([count_common(labels, view, n_clusters, masses) for view in views.T])
+
+
+def measure_stability(common: Floats, groups: Integers) -> Floats:
+    """`Agreement.of_clusters` of groups of clusters that are joined in all views alike; ``common`` of `count_views`."""
+    origins = np.eye(int(groups.max()) + 1)[groups]
+    joined, own = origins.T @ common @ origins, np.arange(origins.shape[1])
+    return np.mean([overlap_matched(view, own) for view in joined], axis=0)
+
+
+def measure_group(common: Floats, members: Integers) -> float:
+    """`measure_stability` of one group alone."""
+    rows = common[:, members]
+    inside = rows[:, :, members].sum(axis=(1, 2))
+    union = rows.sum(axis=(1, 2)) + common[:, :, members].sum(axis=(1, 2)) - inside
+    return float(ratio(inside, union, np.ones_like(union)).mean())
 
 
 def spread_votes(graph: Graph, labels: Any, votes: Any, counts: Floats | None = None) -> Any:

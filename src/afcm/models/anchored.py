@@ -90,6 +90,11 @@ class AnchoredProblem:
         """The normalized cut of the labels."""
         return anchor_equations.normalized_cut(self.anchors, self.hard_links(memberships))
 
+    def cluster_links(self, memberships: Any) -> Any:
+        """``Hᵀ M Q Λ⁻¹ Qᵀ M H`` of the labels: the graph's weights between clusters, c×c."""
+        scaled = self.anchors.scale(self.hard_links(memberships))
+        return scaled.T @ scaled
+
     def hard_links(self, memberships: Any) -> Any:
         """``Qᵀ M H`` of the labels, m×c."""
         return hard_links(self.weights, memberships, self.masses)

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 from array_api_compat import array_namespace
 
 from afcm import arrays
+from afcm._typing import Floats, Integers
+from afcm.graph.affinity import cut_and_links
+from afcm.graph.anchors.weights import AnchorSimilarity
 from afcm.graph.density import log_distances
-from afcm.graph.similarity import NeighborSimilarity
+from afcm.graph.eigenvectors import indicator
+from afcm.graph.levels import Join, count_pieces, join_clusters, measure_gaps
+from afcm.graph.similarity import NeighborSimilarity, PlacedSamples
 from afcm.linalg.ratios import ratio
 from afcm.models.agreement import keep_labels
 from afcm.models.fitted_background import score_samples
 from afcm.models.local_mixture import LocalMixture
+from afcm.models.regrouping import Merge, Split, count_clusters, regroup_nodes
 
 # A cluster is ruled out where a walk visits it with a probability well below the first number. Where one density
 # describes each cluster, densities that overlap are right, and only other pieces of the graph are ruled out.
@@ -58,6 +64,15 @@ class FittedGraph:
         the mean of their neighbors'. None where the paper's are wanted, or the samples were in Dask's chunks.
     of_nodes : array or None
         Memberships of the nodes by ``method``; None as ``walked``.
+    counts : array or None
+        How many samples each node stands for, by weight; None: one each.
+    views : array or None
+        The cluster of each node in other graphs (a column each), where some were compared.
+    links : array or None
+        Weights of the fit's graph between clusters (`afcm.graph.levels`); None in files of older versions.
+    steps : tuple of Merge and Split
+        What became of the clusters after the fit (`afcm.models.regrouping`); all above but ``links`` and ``views`` are
+        of the fit's own.
     """
 
     similarity: Any
@@ -69,6 +84,14 @@ class FittedGraph:
     method: str = "paper"
     walked: Any = None
     of_nodes: Any = None
+    counts: Any = None
+    views: Any = None
+    links: Any = None
+    steps: tuple[Merge | Split, ...] = ()
+
+    @property
+    def n_clusters(self) -> int:
+        return count_clusters(self.extension.n_clusters, self.steps)
 
     def embed(self, X: Any) -> Any:
         """Rows of the embedding, for samples on any device or in chunks."""
@@ -76,7 +99,7 @@ class FittedGraph:
 
     def memberships(self, X: Any) -> Any:
         """Memberships, for samples on any device or in chunks."""
-        return self._by_rows(X, _memberships, self.extension.n_clusters)
+        return self._by_rows(X, _memberships, self.n_clusters)
 
     def outlier_scores(self, X: Any) -> Any:
         """Probabilities to be background, for samples on any device or in chunks; they need ``densities``."""
@@ -88,7 +111,7 @@ class FittedGraph:
         known = isinstance(node, slice) or (node is not None and bool((node >= 0).all()))
         if not (known and isinstance(similarity, NeighborSimilarity)):
             return self.outlier_scores(X)
-        own = self.extension.memberships if self.of_nodes is None else self.of_nodes
+        own = self.own_memberships
 
         def assign(_: Any) -> Any:
             return arrays.take_rows(array_namespace(own).argmax(own, axis=1), node)
@@ -115,9 +138,9 @@ class FittedGraph:
             paper = replace(self, method="paper").memberships(X)
             return self.embed(X), paper if self.method == "paper" else self.memberships(X), paper
         node, extension = self.node_of_sample, self.extension
-        own = extension.memberships if self.of_nodes is None else self.of_nodes
+        own = self.own_memberships
         rows = [arrays.take_rows(part, node) for part in (extension.embedding, own, extension.memberships)]
-        absent = np.zeros(0, dtype=np.intp) if isinstance(node, slice) else np.flatnonzero(node < 0)
+        absent = self.absent
         if absent.size:
             where, missing = arrays.from_host(absent, X), arrays.take_rows(X, absent)
             rows[0][where] = extension.embed(self.similarity.place(missing))
@@ -125,6 +148,56 @@ class FittedGraph:
             rows[1][where] = self.memberships(missing) if self.method != "paper" else rows[2][where]
         embedding, memberships, paper = (_as_dtype(part, self.dtype) for part in rows)
         return embedding, memberships, paper
+
+    @property
+    def own_memberships(self) -> Any:
+        """Memberships of the nodes as the fit made them."""
+        return self.extension.memberships if self.of_nodes is None else self.of_nodes
+
+    @cached_property
+    def node_labels(self) -> Integers:
+        """The cluster of each node after all steps, on the host."""
+        return arrays.to_host(regroup_nodes(self.own_memberships, self.steps)).argmax(axis=1)
+
+    @cached_property
+    def tree(self) -> list[Join]:
+        """The clusters joined one after the other (`afcm.graph.levels`)."""
+        links = self.measure_links() if self.links is None else self.links
+        gaps = np.ones_like(links)
+        if count_pieces(links) > 1:
+            points, labels = self._witnesses()
+            gaps = measure_gaps(labels, self.n_clusters, points)
+        in_memory = self.node_of_sample is not None  # else all degrees are 1, and volumes count samples
+        sizes = np.bincount(self.node_labels, self.counts, self.n_clusters) if in_memory else links.sum(axis=1)
+        return join_clusters(links, gaps, sizes.astype(np.float64))
+
+    def measure_links(self) -> Floats:
+        """Weights between the clusters in the graph before sharpening."""
+        labels = arrays.from_host(self.node_labels, self.walk_graph.degrees)
+        return cut_and_links(self.walk_graph, indicator(labels, self.n_clusters))[1]
+
+    def share_samples(self, step: Split, X: Any) -> Any:
+        """Shares of the fitted samples in the parts of a cluster; X is asked for those not in the graph alone."""
+        node, own = self.node_of_sample, step.share_out(step.parts)
+        shares, absent = own[node], self.absent
+        if absent.size:
+            missing = arrays.take_rows(X, absent)
+            placed = self.similarity.place(missing)
+            shares[absent] = arrays.to_host(_share_out(step, missing, placed, self))
+        return shares
+
+    @property
+    def absent(self) -> Integers:
+        """Numbers of the fitted samples that are not in the graph."""
+        node = self.node_of_sample
+        return np.zeros(0, dtype=np.intp) if isinstance(node, slice) else np.flatnonzero(node < 0)
+
+    def _witnesses(self) -> tuple[Any, Integers]:
+        """Points and their clusters, on the host, by which clusters without an edge between them are compared."""
+        if isinstance(self.similarity, AnchorSimilarity):
+            points = self.similarity.anchors
+            return points, self.memberships(points).argmax(axis=1)
+        return getattr(self.similarity, "points", None), self.node_labels
 
     def to_host(self) -> FittedGraph:
         names = ("similarity", "extension", "walk_graph", "walked", "of_nodes")
@@ -137,9 +210,31 @@ def _embed(points: Any, fitted: FittedGraph) -> Any:
 
 
 def _memberships(points: Any, fitted: FittedGraph) -> Any:
-    extension, placed = fitted.extension, fitted.similarity.place(points)
+    placed = fitted.similarity.place(points)
+    memberships = _own_memberships(points, placed, fitted)
+    for step in fitted.steps:
+        if isinstance(step, Merge):
+            memberships = step.apply(memberships)
+        else:
+            memberships = step.apply(memberships, _share_out(step, points, placed, fitted))
+    return _as_dtype(memberships, fitted.dtype)
+
+
+def _share_out(step: Split, points: Any, placed: PlacedSamples, fitted: FittedGraph) -> Any:
+    """Shares of the parts of a cluster; a fitted sample has its own."""
+    parts = arrays.from_host(step.parts, placed.twins)
+    shares = step.share_out(fitted.extension.averaged(placed, parts))
+    if step.densities is None:
+        return shares
+    posterior = to_posterior(step.densities, points, shares)
+    return array_namespace(shares).where(placed.twins[:, None] >= 0, shares, posterior)
+
+
+def _own_memberships(points: Any, placed: PlacedSamples, fitted: FittedGraph) -> Any:
+    """Memberships in the clusters of the fit, before any step."""
+    extension = fitted.extension
     if fitted.method == "paper":
-        return _as_dtype(extension.memberships_of(extension.embed(placed)), fitted.dtype)
+        return extension.memberships_of(extension.embed(placed))
     walked = None if fitted.walked is None else extension.averaged(placed, fitted.walked)
     if fitted.method in ("mixture", "overlap"):
         walked = to_posterior(fitted.densities, points, walked)
@@ -148,7 +243,7 @@ def _memberships(points: Any, fitted: FittedGraph) -> Any:
     if fitted.of_nodes is not None:  # a fitted sample has its own, to the last digit
         xp, twins = array_namespace(walked), placed.twins
         walked = xp.where(twins[:, None] >= 0, fitted.of_nodes[twins], walked)
-    return _as_dtype(walked, fitted.dtype)
+    return walked
 
 
 def to_posterior(mixture: LocalMixture, points: Any, walked: Any) -> Any:
@@ -166,7 +261,7 @@ def _outlier_scores(points: Any, fitted: FittedGraph) -> Any:
     scores = score_samples(
         fitted.densities,
         points,
-        lambda samples: arrays.to_host(_memberships(samples, fitted)).argmax(axis=1),
+        lambda samples: arrays.to_host(_memberships(samples, replace(fitted, steps=()))).argmax(axis=1),
         fitted.similarity.log_distances,
     )
     return _as_dtype(scores, fitted.dtype)

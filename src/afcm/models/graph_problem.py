@@ -12,11 +12,12 @@ from array_api_compat import array_namespace
 from afcm._typing import Floats, Integers
 from afcm.arrays import is_chunked, take_rows, to_host
 from afcm.arrays.sampling import draw_rows
-from afcm.graph.affinity import Graph, normalized_cut
+from afcm.graph.affinity import Graph, cut_and_links, normalized_cut
 from afcm.graph.anchors.prepared import PreparedAnchors
 from afcm.graph.density import log_distances
 from afcm.graph.diffusion import diffuse
 from afcm.graph.eigenvectors import indicator, search_block
+from afcm.graph.levels import cut_of_links
 from afcm.graph.prepared import PreparedGraph
 from afcm.models.agreement import keep_labels
 from afcm.models.anchored import AnchoredProblem, extend_anchors
@@ -167,6 +168,15 @@ def measure_cut(problem: GraphProblem, graph: Graph, memberships: Any) -> float:
         return problem.normalized_cut(memberships)
     labels = array_namespace(memberships).argmax(memberships, axis=1)
     return normalized_cut(graph, indicator(labels, memberships.shape[1]))
+
+
+def measure_clusters(problem: GraphProblem, graph: Graph, memberships: Any) -> tuple[float, Floats]:
+    """`measure_cut`, and the weights between the clusters (`afcm.graph.affinity.cut_and_links`)."""
+    if isinstance(problem, AnchoredProblem):
+        links = problem.cluster_links(memberships)
+        return cut_of_links(links), links
+    labels = array_namespace(memberships).argmax(memberships, axis=1)
+    return cut_and_links(graph, indicator(labels, memberships.shape[1]))
 
 
 class DrawnNodes(NamedTuple):
