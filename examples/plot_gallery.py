@@ -34,6 +34,7 @@ def displays() -> dict[str, Any]:
         "ambiguity": plots.AmbiguityDisplay.from_estimator(model),
         "outliers": plots.OutliersDisplay.from_estimator(AFCM(2, random_state=0).fit(stray), stray),
         "profiles": plots.ProfilesDisplay.from_estimator(model, X),
+        "levels": plots.LevelsDisplay.from_estimator(AFCM(7, random_state=0).fit(X), n_clusters=3),
         "eigengap": plots.EigengapDisplay.from_estimator(model, X),
         "selection": plots.SelectionDisplay.from_selection(selection),
     }

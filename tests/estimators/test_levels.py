@@ -138,13 +138,13 @@ def test_the_model_before_is_untouched(fits):
     assert (model.n_clusters, model._fitted.steps) == (7, ())
 
 
-def test_the_tree_is_that_of_the_graph_of_the_fit():
+def test_the_tree_is_that_of_the_graph_before_sharpening_and_cuts_are_those_after():
     points = make_blobs(200, centers=[[0, 0], [4, 0], [9, 0], [13, 0]], random_state=1)[0]
     estimator = AFCM(4, random_state=0)
     prepared = estimator.prepare(points)
     model = estimator.fit(prepared)
-    roots = np.sqrt(prepared.graph.volumes)
-    weights = roots[:, None] * prepared.graph.affinity.toarray() * roots
+    roots = np.sqrt(prepared.base.volumes)
+    weights = roots[:, None] * prepared.base.affinity.toarray() * roots
     first = model.levels_[0]
     (a,), (b,) = first.joined
     sums = {(i, j): weights[np.ix_(model.labels_ == i, model.labels_ == j)].sum() for i in range(4) for j in range(4)}

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from afcm.estimators.levels import Level, Levels
 from afcm.report import charts
 from tests.report.built import selection
 
@@ -68,3 +69,17 @@ def test_a_criterion_that_says_nothing_has_no_line():
     silent = ("xie beni", "plain bic")
     assert part.lines == [line for line in whole.lines if not line.name.startswith(silent)]
     assert len(part.lines) == 4
+
+
+def test_the_tree_of_few_clusters_is_drawn_and_told():
+    levels = Levels([Level(2, ((0,), (2,)), 0.5, None), Level(1, ((0, 2), (1,)), 0.0, None)])
+    chart = charts.chart_levels(levels)
+    assert [text for _, text in chart.y_ticks] == ["cluster 0", "cluster 2", "cluster 1"]
+    assert [text for _, text in chart.x_ticks] == ["3", "2", "1"]
+    assert chart.description == "Joined in this order: 0 with 2 leaves 2; 0, 2 with 1 leaves 1."
+    (left, *_), (right, *_) = chart.x_ticks[0], chart.x_ticks[1]
+    top, middle, _ = (place for place, _ in chart.y_ticks)
+    assert chart.lines[0].points == f"{left:g},{top:g} {right:g},{top:g} {right:g},{middle:g} {left:g},{middle:g}"
+    assert charts.chart_levels(Levels(levels[1:])) is None
+    many = Levels(Level(12 - j, ((0,), (j + 1,)), 0.0, None) for j in range(12))
+    assert charts.chart_levels(many) is None

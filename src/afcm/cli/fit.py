@@ -21,6 +21,7 @@ def fit(
     data: options.Data,
     *,
     clusters: options.Clusters = "auto",
+    level: options.Level = None,
     out: options.Out = None,
     model: options.ModelFile = None,
     report: options.Report = None,
@@ -56,6 +57,7 @@ def fit(
         for option, path in (("--checkpoint", checkpoint), ("--model", model), ("--report", report)):
             outcome.check_file(option, path)
         outcome.check_table_file(out, json=json)
+        methods.check_level(level, method, options.parse_count(clusters))
         changes = methods.add_noise(methods.parse_settings(set), method, noise)
         changes = methods.add_metric(methods.add_views(changes, method, views), method, metric)
         estimator = methods.make_estimator(method, options.parse_count(clusters), seed, changes)
@@ -66,6 +68,7 @@ def fit(
         samples = load_samples(source, holes, console, mixed=mixed, columns=columns, drop=drop, **kept)
         labels, steps = samples.read_known(method), fit_steps(samples, scale, holes, console, weights)
         fit_seconds = methods.fit_estimator(estimator, samples.X, stages, checkpoint, known=labels)
+        estimator = methods.take_level(estimator, level)
         stages.begin("writing")
         settings = {"command": format_command_line(), "file": data, "scale": scale.value}
         settings |= {"missing": holes.value, "seed": str(seed)}

@@ -69,6 +69,26 @@ def add_metric(changes: dict[str, Any], method: str, metric: str) -> dict[str, A
     return changes
 
 
+def check_level(level: int | None, method: str, clusters: int | str) -> None:
+    """Refuse a level that the fit will not have, as far as one can tell before it."""
+    if level is None:
+        return
+    name = find_class(method).__name__
+    if name != "AFCM":
+        raise ValueError(f"--level: {name} has no levels; use --method AFCM, or leave the option out")
+    if isinstance(clusters, int) and level > clusters:
+        raise ValueError(f"--level {level} must be at most --clusters {clusters}, the clusters that are joined")
+
+
+def take_level(estimator: Any, level: int | None) -> Any:
+    """Return the fitted estimator with so many clusters."""
+    if level is None:
+        return estimator
+    if level > estimator.n_clusters_:
+        raise ValueError(f"--level {level} is more than the {estimator.n_clusters_} clusters found; give --clusters")
+    return estimator.at(level)
+
+
 def refuse_others(option: str, parameter: str, changes: dict[str, Any], method: str, *, lack: str) -> None:
     """Raise ValueError if the parameter, which only AFCM has, is not the method's, or is already given."""
     name = find_class(method).__name__

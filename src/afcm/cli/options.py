@@ -92,6 +92,14 @@ Noise = Annotated[
         "share, none does not look and writes no outlier_score. Default: auto."
     ),
 ]
+Level = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        help="Join the clusters of the fit until so many are left, and write these (AFCM alone). The report tells "
+        "which are joined at every level.",
+    ),
+]
 Views = Annotated[
     str,
     typer.Option(

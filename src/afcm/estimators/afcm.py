@@ -152,7 +152,7 @@ class AFCM(ClusterLevels, ViewStability, GraphInputs, OutlierScores):
     embedding_ : array (n_samples, n_clusters)
         Z. Orthonormal columns, over the samples with their weights and masses (see ``density_strength``).
     cluster_centers_ : array (n_clusters, n_clusters)
-        V, in the embedding.
+        V, in the embedding. The embedding keeps its columns when clusters are joined or split.
     gamma_ : float
     gamma_cap_ : float
         The largest γ there can be (J has no lower bound: without a cap γ grows for ever once memberships are hard).
@@ -170,6 +170,10 @@ class AFCM(ClusterLevels, ViewStability, GraphInputs, OutlierScores):
         Connected components of the graph. More than one is an answer, not a fault.
     neighbor_recall_ : float
         The share of the true nearest neighbors in the graph: 1, or estimated where the search was approximate.
+    levels_ : tuple of rows
+        A tree over the clusters, which prints as a table: how many are left, which two groups are joined, the cut
+        between them, how stable the new cluster is. `at` goes to a level, `merge` and `split` change clusters by hand;
+        each gives a new fitted model (``docs/levels.md``).
     anchors_ : array (n_anchors, n_features)
     n_anchors_ : int
         With ``graph="anchors"`` alone.

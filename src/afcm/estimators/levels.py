@@ -31,6 +31,21 @@ class Level(NamedTuple):
     cut: float  # between them: 0 where no edge leads from one to the other, 1 for two random halves of a cluster
     stability: float | None  # of the new cluster, as in ``stability_``; None where no graphs were compared
 
+    @property
+    def first(self) -> int:
+        """The first cluster of the first group, which gives the new one its place."""
+        return self.joined[0][0]
+
+    @property
+    def second(self) -> int:
+        """The first cluster of the second group."""
+        return self.joined[1][0]
+
+    @property
+    def words(self) -> str:
+        """``2, 5 with 7``."""
+        return " with ".join(", ".join(map(str, group)) for group in self.joined)
+
 
 class Levels(tuple[Level, ...]):
     """The rows of `levels_`, finest first; printed as a table."""
@@ -41,14 +56,27 @@ class Levels(tuple[Level, ...]):
         lines = ["clusters  cut       stability  joined"]
         for level in self:
             stable = "" if level.stability is None else f"{level.stability:.2f}"
-            lines.append(f"{level.n_clusters:<8}  {level.cut:<8.3g}  {stable:<9}  {describe_join(level)}")
+            lines.append(f"{level.n_clusters:<8}  {level.cut:<8.3g}  {stable:<9}  {level.words}")
         return "\n".join(lines)
 
+    @property
+    def order(self) -> list[int]:
+        """The clusters so that no lines of the tree cross."""
+        rows = {number: [number] for number in range(len(self) + 1)}
+        for level in self:
+            rows[level.first] = rows[level.first] + rows.pop(level.second)
+        return [number for row in rows.values() for number in row]
 
-def describe_join(level: Level) -> str:
-    """``2 and 5 with 7``."""
-    first, second = (" and ".join(map(str, group)) for group in level.joined)
-    return f"{first} with {second}"
+    @property
+    def brackets(self) -> list[list[tuple[float, float]]]:
+        """The tree as lines of four points, one a level: how many clusters are left, and a place among `order`."""
+        ends = {number: (float(len(self) + 1), float(row)) for row, number in enumerate(self.order)}
+        lines = []
+        for level in self:
+            (left, top), (other, bottom), right = ends[level.first], ends.pop(level.second), float(level.n_clusters)
+            lines.append([(left, top), (right, top), (right, bottom), (other, bottom)])
+            ends[level.first] = right, (top + bottom) / 2
+        return lines
 
 
 class ClusterLevels:
@@ -78,8 +106,8 @@ class ClusterLevels:
 
         A tuple of n_clusters_ − 1 rows, from fine to coarse, which prints as a table. Each row has ``n_clusters``, how
         many clusters are left; ``joined``, the two groups of clusters that become one; ``cut``, the normalized cut
-        between both in a graph of theirs alone; and ``stability`` of the new cluster, None where no graphs were
-        compared. It is worked out when it is asked for, from the weights between clusters.
+        between both in a graph of theirs alone (before sharpening); and ``stability`` of the new cluster, None where
+        no graphs were compared. It is worked out when it is asked for.
         """
         check_is_fitted(self)
         fitted, rows = self._fitted, []

@@ -69,7 +69,7 @@ class FittedGraph:
     views : array or None
         The cluster of each node in other graphs (a column each), where some were compared.
     links : array or None
-        Weights of the fit's graph between clusters (`afcm.graph.levels`); None in files of older versions.
+        Weights of the fit's graph between clusters (`afcm.graph.affinity.cut_and_links`); None in older files.
     steps : tuple of Merge and Split
         What became of the clusters after the fit (`afcm.models.regrouping`); all above but ``links`` and ``views`` are
         of the fit's own.
@@ -161,8 +161,11 @@ class FittedGraph:
 
     @cached_property
     def tree(self) -> list[Join]:
-        """The clusters joined one after the other (`afcm.graph.levels`)."""
-        links = self.measure_links() if self.links is None else self.links
+        """The clusters joined one after the other (`afcm.graph.levels`), by the graph before sharpening.
+
+        Sharpening lets edges between parts of what is joined fade as well as edges between others.
+        """
+        links = self.links if self.walk_graph is None else self.measure_links()
         gaps = np.ones_like(links)
         if count_pieces(links) > 1:
             points, labels = self._witnesses()

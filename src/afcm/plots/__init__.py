@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from afcm.plots.convergence import ConvergenceDisplay
     from afcm.plots.eigengap import EigengapDisplay
     from afcm.plots.embedding import EmbeddingDisplay
+    from afcm.plots.levels import LevelsDisplay
     from afcm.plots.membership import MembershipDisplay
     from afcm.plots.outliers import OutliersDisplay
     from afcm.plots.profiles import ProfilesDisplay
@@ -28,6 +29,7 @@ __all__ = [
     "ConvergenceDisplay",
     "EigengapDisplay",
     "EmbeddingDisplay",
+    "LevelsDisplay",
     "MembershipDisplay",
     "OutliersDisplay",
     "ProfilesDisplay",

@@ -16,11 +16,13 @@ from afcm.report.words import SUPERSCRIPTS, format_number
 from afcm.selection.choosing import CRITERIA
 
 if TYPE_CHECKING:
+    from afcm.estimators.levels import Levels
     from afcm.selection import Selection
 
 WIDTH, HEIGHT = 360, 200
 LEFT, RIGHT, TOP, BOTTOM = 62, 350, 12, 166  # the field inside the axes
 MAX_POINTS = 200
+MOST_LEAVES = 12  # of a tree
 SMALLEST = 1e-16  # on a logarithmic axis: what is smaller is rounding
 DASHES = ("", "7 3", "2 3", "9 3 2 3", "4 2", "1 2")
 
@@ -90,6 +92,19 @@ def chart_selection(selection: Selection) -> Chart:
     x_ticks = [(x(count), f"{count:.0f}") for count in counts[:: math.ceil(counts.size / 13)]]
     y_ticks = [(y(0), "worst"), (y(1), "best")]
     return Chart("Criteria", description, lines, x_ticks, y_ticks, "number of clusters", x(selection.n_clusters))
+
+
+def chart_levels(levels: Levels) -> Chart | None:
+    """Draw the tree over few clusters; None if there are many, or no more than two."""
+    n_clusters = len(levels) + 1
+    if not 2 < n_clusters <= MOST_LEAVES:
+        return None
+    x, y = make_scale(n_clusters, 1, LEFT, RIGHT), make_scale(0, n_clusters - 1, TOP, BOTTOM)
+    lines = [Line(draw_line([(x(left), y(row)) for left, row in bracket]).points, []) for bracket in levels.brackets]
+    joins = "; ".join(f"{level.words} leaves {level.n_clusters}" for level in levels)
+    x_ticks = [(x(count), str(count)) for count in range(n_clusters, 0, -1)]
+    y_ticks = [(y(row), f"cluster {number}") for row, number in enumerate(levels.order)]
+    return Chart("Tree of the clusters", f"Joined in this order: {joins}.", lines, x_ticks, y_ticks, "clusters left")
 
 
 def format_power(exponent: float) -> str:

@@ -20,6 +20,7 @@ from afcm.report.verdict import Fit, Verdict, name_classes, score_labels
 from afcm.report.views import View, choose_rows, view_embedding, view_features
 
 if TYPE_CHECKING:
+    from afcm.estimators.levels import Levels
     from afcm.selection import Selection
 
 
@@ -40,6 +41,8 @@ class Findings(Verdict):
     classes : tuple of (str or None), or None
     parameters, settings, versions : dict of str
     selection : Selection or None
+    levels : Levels or None
+        The tree over the clusters, of an `AFCM`.
     model_file : str or None
     predicts : bool
         The model can place new samples.
@@ -69,6 +72,7 @@ class Findings(Verdict):
     settings: Mapping[str, str]
     versions: Mapping[str, str]
     selection: Selection | None
+    levels: Levels | None
     model_file: str | None
     predicts: bool
     random_state: int
@@ -145,6 +149,7 @@ class Findings(Verdict):
             settings={str(name): str(value) for name, value in (settings or {}).items()},
             versions=list_versions(),
             selection=selection,
+            levels=getattr(estimator, "levels_", None),
             model_file=None if model_file is None else str(model_file),
             predicts=hasattr(estimator, "predict"),
             random_state=random_state,

@@ -15,6 +15,7 @@ import numpy as np
 from afcm._util.atomic_files import replace_file
 from afcm._util.messages import format_share
 from afcm._util.optional import require
+from afcm.estimators.levels import Levels
 from afcm.models.fitted_graph import METHOD_WORDS
 from afcm.plots.colors import cluster_colors
 from afcm.report import charts, words
@@ -24,6 +25,7 @@ from afcm.selection.choosing import CRITERIA
 
 MAX_PROFILE_FEATURES = 40
 MAX_LISTED = 30  # ambiguous samples in the list
+MAX_LEVELS = 20
 MAX_CLASSES = 15  # in the table of clusters against classes
 BLOCK = 6  # clusters side by side in a table of profiles: fits on paper
 SCRIPTS = ("samples.js", "picture.js", "table.js", "controls.js")
@@ -98,6 +100,8 @@ def build_context(findings: Findings) -> dict[str, Any]:
         "crossed": cross_classes(findings),
         "charts": charts.chart_history(findings.fit.history),
         "selection_chart": charts.chart_selection(findings.selection) if findings.selection else None,
+        "levels": list_levels(findings.levels),
+        "tree": charts.chart_levels(findings.levels) if findings.levels else None,
         "criteria": CRITERIA,
         "box": charts,
         "number": words.format_number,
@@ -155,6 +159,17 @@ def list_ambiguous(findings: Findings) -> list[dict[str, Any]]:
         entry = {"id": findings.ids[i], "place": places.get(i), "label": int(findings.fit.labels[i]), "between": both}
         listed.append(entry | {"ambiguity": f"{findings.ambiguity[i]:.2f}"})
     return listed
+
+
+def list_levels(levels: Levels | None) -> list[dict[str, str]]:
+    """Make a row for each of the coarsest levels, the coarsest last; nothing for fewer than three clusters."""
+    if levels is None or len(levels) < 2:
+        return []
+    return [
+        {"left": f"{level.n_clusters:,}", "joined": level.words, "cut": words.format_number(level.cut)}
+        | {"stability": "" if level.stability is None else f"{level.stability:.2f}"}
+        for level in levels[-MAX_LEVELS:]
+    ]
 
 
 def cross_classes(findings: Findings) -> dict[str, Any] | None:
