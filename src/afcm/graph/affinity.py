@@ -83,7 +83,7 @@ def find_pieces(weights: Any) -> Integers:
 
 def normalized_cut(graph: Graph, indicator: Floats) -> float:
     """``Σ_j cut(j) / volume(j)`` of hard clusters (n×c, one 1 a row): from 0 to c, an empty cluster counts 1."""
-    return cut_and_links(graph, indicator)[0]
+    return cut_of_image(*spread_clusters(graph, indicator))
 
 
 def cut_and_links(graph: Graph, indicator: Floats) -> tuple[float, Floats]:
@@ -91,11 +91,21 @@ def cut_and_links(graph: Graph, indicator: Floats) -> tuple[float, Floats]:
 
     Inside a cluster each pair counts twice, so that rows sum to the clusters' volumes.
     """
-    xp = array_namespace(indicator)
-    scaled = indicator * xp.sqrt(graph.volumes)[:, None]
-    image = graph.operator @ scaled
-    cut = normalized_cut_of_volumes(xp.sum(scaled * image, axis=0), xp.sum(scaled * scaled, axis=0))
-    return cut, to_host(scaled.T @ image)
+    scaled, image = spread_clusters(graph, indicator)
+    rows = sp.csr_array(scaled) if isinstance(scaled, np.ndarray) else scaled  # one entry a row: n c sums, not n c²
+    return cut_of_image(scaled, image), to_host(rows.T @ image)
+
+
+def spread_clusters(graph: Graph, indicator: Floats) -> tuple[Floats, Floats]:
+    """``Y = (M D)^{1/2} H`` and ``S Y``, n×c each."""
+    scaled = indicator * array_namespace(indicator).sqrt(graph.volumes)[:, None]
+    return scaled, graph.operator @ scaled
+
+
+def cut_of_image(scaled: Floats, image: Floats) -> float:
+    """The normalized cut from Y and S Y of `spread_clusters`."""
+    xp = array_namespace(scaled)
+    return normalized_cut_of_volumes(xp.sum(scaled * image, axis=0), xp.sum(scaled * scaled, axis=0))
 
 
 def normalized_cut_of_volumes(inside: Floats, volumes: Floats) -> float:
