@@ -69,6 +69,7 @@ def test_random_halves_of_a_cluster_have_a_cut_of_one_and_separate_ones_of_zero(
     _, links = cut_and_links(normalize_graph(sp.csr_array(weights)), np.eye(2)[labels])
     assert pair_cuts(links)[0, 1] == pytest.approx(1, abs=0.01)
     assert pair_cuts(np.diag([3.0, 2.0]))[0, 1] == 0
+    assert pair_cuts(np.zeros((2, 2)))[0, 1] == 0
 
 
 def brute_force_tree(weights, labels, n_clusters):
@@ -117,8 +118,9 @@ def test_groups_of_a_level_are_those_that_scipy_cuts_from_the_same_tree(seed):
         assert firsts == sorted(firsts)
 
 
-def test_clusters_without_edges_are_joined_as_components_are():
-    random = np.random.RandomState(0)
+@pytest.mark.parametrize("seed", range(6))
+def test_clusters_without_edges_are_joined_as_components_are(seed):
+    random = np.random.RandomState(seed)
     gaps, sizes = random.uniform(1, 5, size=(6, 6)), random.randint(5, 50, size=6).astype(float)
     gaps = np.minimum(gaps, gaps.T)
     joins = join_clusters(np.diag(sizes), gaps, sizes)

@@ -27,6 +27,7 @@ def test_merging_adds_columns_and_splitting_divides_one():
     found = split.apply(own, split.share_out(split.parts))
     np.testing.assert_array_equal(found[:, [0, 2, 3]], own[:, [0, 2, 3]])
     np.testing.assert_allclose(found[:, [1, 4, 5]], split.parts)
+    assert count_clusters(4, (split,)) == found.shape[1]
     assert count_clusters(4, (split, Merge(np.array([0, 0, 0, 1, 1, 2])))) == 3
 
 
@@ -37,8 +38,8 @@ def test_parts_joined_again_are_the_cluster():
 
 
 def test_a_node_outside_has_the_shares_of_all_together():
-    split = Split(0, np.array([[3.0, 0.0], [0.0, 1.0], [0.0, 0.0]]))
-    np.testing.assert_allclose(split.share_out(split.parts), [[1, 0], [0, 1], [0.75, 0.25]])
+    split = Split(0, np.array([[2.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]))
+    np.testing.assert_allclose(split.share_out(split.parts), [[1, 0], [1, 0], [0, 1], [0.75, 0.25]])
 
 
 def test_gaussians_with_one_owner_give_the_sum_of_their_posteriors():
@@ -64,6 +65,8 @@ def test_links_follow_the_clusters(graph):
     three = cut_and_links(graph, np.eye(3)[parts[labels]])[1]
     np.testing.assert_allclose(split_links(three, fine, 1), fine)
     np.testing.assert_allclose(split_links(2 * three, fine, 1), 2 * fine)
+    nothing = split_links(np.ones((2, 2)), np.diag([1.0, 1.0, 1.0]), 0)  # links that were not measured are not divided
+    assert nothing[0, 1] == nothing[1, 2] == nothing[0, 2] == 0
 
 
 def test_weights_of_some_nodes_are_those_before_they_were_normalized(graph):
