@@ -10,6 +10,7 @@ from afcm.catalogue import CATALOGUE
 
 if TYPE_CHECKING:
     from afcm.estimators.afcm import AFCM
+    from afcm.estimators.alignment import align
     from afcm.estimators.fuzzy import FCM, EntropyFCM
     from afcm.estimators.mixture import GeneralizedGaussianMixture
     from afcm.estimators.plain import PlainAFCM
@@ -23,6 +24,7 @@ __all__ = [
     "GeneralizedGaussianMixture",
     "PlainAFCM",
     "__version__",
+    "align",
     "load_model",
     "read_info",
     "save_model",
@@ -31,6 +33,7 @@ __all__ = [
 
 # Public name → where it lives; loaded on first use, so that `import afcm` costs next to nothing.
 _HOMES = {entry.name: entry.module for entry in CATALOGUE if not entry.is_baseline} | {
+    "align": "afcm.estimators.alignment",
     "load_model": "afcm.modelfiles",
     "read_info": "afcm.modelfiles",
     "save_model": "afcm.modelfiles",

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from afcm.cli import methods, options, outcome
+from afcm.cli import aligning, methods, options, outcome
 from afcm.cli.console import collect_warnings, format_command_line, make_console, report_errors
 from afcm.cli.progress import show_progress
 from afcm.cli.samples import Samples, Source, fit_steps, load_samples
@@ -26,6 +26,7 @@ def fit(
     model: options.ModelFile = None,
     report: options.Report = None,
     checkpoint: options.Checkpoint = None,
+    align_to: options.AlignTo = None,
     method: Annotated[str, typer.Option(help=f"One of {', '.join(methods.METHODS)}.")] = "AFCM",
     set: options.Settings = None,
     metric: options.Metric = "",
@@ -61,18 +62,24 @@ def fit(
         changes = methods.add_noise(methods.parse_settings(set), method, noise)
         changes = methods.add_metric(methods.add_views(changes, method, views), method, metric)
         estimator = methods.make_estimator(method, options.parse_count(clusters), seed, changes)
+        aligning.check_option(align_to, estimator, known)
         source = Source(data, format, delimiter, encoding, header)
         holes, weights = options.choose_missing(missing, scale), options.parse_weights(weight, scale)
         mixed = scale is options.Scale.table
         kept = {"id": id, "label": label, "known": known}
         samples = load_samples(source, holes, console, mixed=mixed, columns=columns, drop=drop, **kept)
         labels, steps = samples.read_known(method), fit_steps(samples, scale, holes, console, weights)
+        old = None if align_to is None else aligning.OldClusters.read(align_to, samples)
         fit_seconds = methods.fit_estimator(estimator, samples.X, stages, checkpoint, known=labels)
         estimator = methods.take_level(estimator, level)
+        aligned = None if old is None else old.align(estimator)
         stages.begin("writing")
         settings = {"command": format_command_line(), "file": data, "scale": scale.value}
         settings |= {"missing": holes.value, "seed": str(seed)}
+        estimator = estimator if aligned is None else aligned.model
         found, summary = write_outputs(FittedModel(estimator, steps, samples, settings), out, model, report)
+        if old is not None and aligned is not None:
+            found["alignment"], summary = aligned.table, [*summary, *old.describe(aligned)]
         found |= {
             "notes": [*samples.remarks, *notes],
             "fit_seconds": fit_seconds,

@@ -73,6 +73,13 @@ Checkpoint = Annotated[
     Path | None,
     typer.Option(help="File where a long fit writes down where it is, and goes on from when it is run again."),
 ]
+AlignTo = Annotated[
+    Path | None,
+    typer.Option(
+        help="Model file of an earlier fit: clusters keep the numbers that they have there, new ones get others, and "
+        "what became of each is printed."
+    ),
+]
 Settings = Annotated[
     list[str] | None, typer.Option("--set", help="A parameter of the method, as name=value; repeat for more.")
 ]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
+import pyarrow as pa
 import typer
 
 from afcm._util.pipelines import last_step, transform_before_last_step
@@ -60,17 +61,21 @@ def predict(
 
 def load_for_model(fitted: Any, about: dict[str, Any], source: Source, label: str | None) -> Samples:
     """Read samples with the model's columns, in its order."""
-    table = source.read()
+    return choose_for_model(fitted, about, source.read(), source.path, label)
+
+
+def choose_for_model(fitted: Any, about: dict[str, Any], table: pa.Table, where: str, label: str | None) -> Samples:
+    """Choose the model's columns of a table, in its order; errors call the table what ``where`` says."""
     names = list(about.get("columns") or getattr(fitted, "feature_names_in_", []))
     absent = [name for name in names if name not in table.column_names]
     if absent:
         known = join_names(table.column_names)
-        raise TableError(f"{source.path} lacks the model's column {absent[0]!r}; it has {known}")
+        raise TableError(f"{where} lacks the model's column {absent[0]!r}; it has {known}")
     mixed = takes_tables(fitted)
     names = choose_columns(table, names, label=label, constant=True, mixed=mixed).names
     if len(names) != fitted.n_features_in_:  # a model from Python, fitted on a plain array
         raise TableError(
-            f"{source.path} has {len(names)} columns of numbers, the model {fitted.n_features_in_} features; leave the "
+            f"{where} has {len(names)} columns of numbers, the model {fitted.n_features_in_} features; leave the "
             "other columns out of the file"
         )
     return Samples.read(table, names, mixed=mixed, label=label)
@@ -83,16 +88,20 @@ def takes_tables(fitted: Any) -> bool:
     return isinstance(getattr(fitted, "steps", [(None, None)])[0][1], TableScaler)
 
 
+def transform_for_model(fitted: Any, samples: Samples) -> Any:
+    """Return the samples as the last step of a model takes them."""
+    with warnings.catch_warnings():  # the columns were chosen by their names
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        return transform_before_last_step(fitted, samples.features if samples.mixed else samples.X)
+
+
 def label_samples(fitted: Any, samples: Samples, out: Path) -> dict[str, Any]:
     """Write the table with labels and memberships by the model; return the findings."""
     from afcm.metrics.ambiguity import ambiguity, is_ambiguous
     from afcm.models.background import CLEAR
     from afcm.report.verdict import name_classes, score_labels
 
-    estimator = last_step(fitted)
-    with warnings.catch_warnings():  # the columns were chosen by their names
-        warnings.filterwarnings("ignore", message="X does not have valid feature names")
-        X = transform_before_last_step(fitted, samples.features if samples.mixed else samples.X)
+    estimator, X = last_step(fitted), transform_for_model(fitted, samples)
     labels = estimator.predict(X)
     soft = hasattr(estimator, "predict_proba")
     memberships = estimator.predict_proba(X) if soft else np.eye(estimator.n_clusters)[labels]

@@ -20,6 +20,7 @@ from afcm.estimators.known import KnownLabels, find_known_labels
 from afcm.estimators.levels import ClusterLevels
 from afcm.estimators.noise import OutlierScores
 from afcm.estimators.parameters import ITERATIVE, Rules, choice, choice_or_array, integer, real, share_or_none
+from afcm.estimators.renumbering import Renumbering, order_by_size
 from afcm.estimators.stability import ViewStability
 from afcm.exceptions import NotConvergedWarning
 from afcm.fitting import starts
@@ -140,7 +141,10 @@ class AFCM(ClusterLevels, ViewStability, GraphInputs, OutlierScores):
     memberships_ : array (n_samples, n_clusters)
         Rows sum to 1; see ``memberships``.
     labels_ : array (n_samples,)
-        The cluster with the largest membership.
+        The cluster with the largest membership. The largest cluster is 0, the next one 1, and so on, unless known
+        labels, an ``init`` array or an earlier fit (``warm_start``) number them. The start does with
+        ``memberships="paper"``, a ``kernel`` that is not the default, or a Dask array. `align` gives the numbers of an
+        older model.
     probabilities_ : array (n_samples,)
         The largest membership.
     paper_memberships_ : array (n_samples, n_clusters)
@@ -343,7 +347,7 @@ class AFCM(ClusterLevels, ViewStability, GraphInputs, OutlierScores):
         validation.check_enough_samples(self.n_clusters_, prepared.samples.shape[0], prepared.n_nodes)
         journal = open_journal(self, prepared.samples, prepared.masses)
         random = journal.restore_random(check_random_state(self.random_state))
-        problem = self._make_problem(prepared)
+        problem, by_size = self._make_problem(prepared), known is None and self._has_free_numbers(prepared)
         best, interrupt = best_run(
             problem,
             self._make_starters(problem, prepared, random),
@@ -354,6 +358,8 @@ class AFCM(ClusterLevels, ViewStability, GraphInputs, OutlierScores):
             journal=journal,
         )
         self._store(prepared, problem, best, known)
+        if by_size:
+            self._number_by_size(prepared.sample_weight)
         if interrupt is not None:
             raise interrupt
         return self
@@ -490,6 +496,17 @@ class AFCM(ClusterLevels, ViewStability, GraphInputs, OutlierScores):
                 "may be inaccurate: use more n_neighbors",
                 NotConvergedWarning,
             )
+
+    def _has_free_numbers(self, prepared: PreparedGraph) -> bool:
+        """Whether nothing but the start numbers the clusters, and the model is not to be as others define it."""
+        ours = self.memberships == "auto" and self.kernel == "sharpened" and not arrays.is_chunked(prepared.samples)
+        return ours and isinstance(self.init, str) and not (self.warm_start and hasattr(self, "_fitted"))
+
+    def _number_by_size(self, weights: Any) -> None:
+        order = order_by_size(arrays.to_host(self.labels_), self.n_clusters_, arrays.to_host(weights))
+        if (order != range(self.n_clusters_)).any():
+            for name, value in Renumbering(order).renumber_attributes(self).items():
+                setattr(self, name, value)
 
     def _merged_advice(self) -> str:
         return "raise graph_weight or n_neighbors, or try init='spectral'"
