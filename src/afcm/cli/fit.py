@@ -154,7 +154,7 @@ def write_outputs(
     if out is not None:
         results, scores = (verdict.fit.labels, verdict.fit.memberships, verdict.ambiguity), verdict.fit.outlier_scores
         write_table(iterate_results(samples.table, *results, samples.rows, outlier_scores=scores), out)
-        names = name_result_columns(samples.table, verdict.n_clusters, scored=scores is not None)
+        names = name_result_columns(samples.table, verdict.fit.memberships, scored=scores is not None)
         found["added_columns"] = names
     found["files"] = [str(path) for path in (out, model, report) if path is not None]
     return found, [*verdict.summary, *outcome.describe_known(fitted.estimator)]

@@ -116,7 +116,7 @@ def label_samples(fitted: Any, samples: Samples, out: Path) -> dict[str, Any]:
         "sizes": np.bincount(labels, minlength=memberships.shape[1]).tolist(),
         "ambiguous": int(is_ambiguous(doubt).sum()),
         "scores": outcome.format_scores(None if classes is None else score_labels(name_classes(classes), labels)),
-        "added_columns": name_result_columns(samples.table, memberships.shape[1], scored=scores is not None),
+        "added_columns": name_result_columns(samples.table, memberships, scored=scores is not None),
         "files": [str(out)],
     }
     return found if scores is None else found | {"outliers": int((scores >= CLEAR).sum())}

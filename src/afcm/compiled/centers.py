@@ -23,6 +23,7 @@ from afcm.equations.paper import Statistics
 TILE_BYTES, CHUNK_ROWS = 1024, 65_536
 # The change of the memberships is watched on so many samples, spread evenly; a run ends only if it holds for all.
 WATCHED_ROWS = 8_192
+WATCHED_ENTRIES = 1 << 21
 # With more columns matrix products are faster; fewer elementary steps in a pass are done before Numba is loaded.
 MOST_COLUMNS, WORTH_COMPILING = 128, 30_000_000
 
@@ -305,5 +306,6 @@ class NumbaPass:
         return float(np.abs(new - old).max())
 
     def _memberships(self, centers: Any, precision: Any) -> Any:
-        costs = paper.squared_distances(self.watched, centers)
+        step = -(-len(self.watched) * len(centers) // WATCHED_ENTRIES)  # fewer samples of very many clusters
+        costs = paper.squared_distances(self.watched[::step], centers)
         return fuzzy_c_means.fuzzy_memberships(costs, 2.0) if self.fuzzy else paper.memberships(costs, precision)

@@ -6,6 +6,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
+
+from afcm.equations.sparse_memberships import rank_memberships
 
 # A sample is called ambiguous from here on: its best cluster leads the second by no more than half of the whole.
 AMBIGUOUS = 0.5
@@ -17,7 +20,7 @@ def ambiguity(memberships: Any) -> NDArray[np.floating[Any]]:
 
     Parameters
     ----------
-    memberships : array (n_samples, n_clusters)
+    memberships : array or CSR array (n_samples, n_clusters)
 
     Returns
     -------
@@ -29,6 +32,9 @@ def ambiguity(memberships: Any) -> NDArray[np.floating[Any]]:
     >>> ambiguity([[1.0, 0.0], [0.75, 0.25], [0.5, 0.5]])
     array([0. , 0.5, 1. ])
     """
+    if sparse.issparse(memberships):  # two columns at least: a cluster that is left out has 0
+        ranked = rank_memberships(memberships).values
+        memberships = np.pad(ranked, ((0, 0), (0, 1))) if memberships.shape[1] > 1 else ranked
     memberships = np.asarray(memberships)
     doubts = np.zeros(memberships.shape[0], dtype=memberships.dtype)
     if memberships.shape[1] > 1:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from afcm._typing import Integers
@@ -169,13 +170,19 @@ def find_same(new: Any, old: Any, common: Integers) -> Integers:
     """
     n_most = max(common.shape)
     shared, counts = np.zeros((n_most, n_most)), np.zeros((n_most, n_most))
-    shared[: common.shape[0], : common.shape[1]] = np.asarray(old.T @ new, dtype=np.float64)
+    shared[: common.shape[0], : common.shape[1]] = multiply(old, new)
     counts[: common.shape[0], : common.shape[1]] = common
     matched = match_clusters(shared)
     same = overlap_matched(counts, matched) >= SAME
     found = np.full(n_most, -1)
     found[matched[: common.shape[0]]] = np.where(same, np.arange(n_most), -1)[: common.shape[0]]
     return found[: common.shape[1]]
+
+
+def multiply(old: Any, new: Any) -> Any:
+    """``Σ_i u_ij v_ik`` of memberships in either form."""
+    product = old.T @ new
+    return product.toarray() if sparse.issparse(product) else product
 
 
 def assign_numbers(before: Integers, sizes: Integers) -> Integers:

@@ -6,13 +6,16 @@ import math
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
+import numpy as np
 from array_api_compat import array_namespace, device
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from afcm._util.messages import warn_user
 from afcm.arrays import backend_of, is_chunked, map_rows
-from afcm.equations.cluster_sets import smallest_sets
+from afcm.equations.cluster_sets import smallest_sets, sparse_sets
+from afcm.equations.sparse_memberships import find_largest, largest_of_rows, mean_left_out
 from afcm.estimators.inputs import validate_samples, validate_table
 from afcm.estimators.notebook import write_summary
 from afcm.estimators.parameters import Rules, check_parameters
@@ -87,11 +90,14 @@ class SoftClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         Returns
         -------
         array of bool (n_samples, n_clusters)
-            True where the cluster is in the sample's set. Every set holds the cluster of the sample's label.
+            True where the cluster is in the sample's set. Every set holds the cluster of the sample's label. Of sparse
+            memberships a CSR array; a set holds all clusters of its row if these sum to less.
         """
         check_is_fitted(self)
         check_share("alpha", alpha)
         memberships = self.memberships_ if X is None else self.predict_proba(X)
+        if sparse.issparse(memberships):
+            return sparse_sets(memberships, float(alpha))
         return map_rows(partial(smallest_sets, alpha=float(alpha)), memberships, memberships.shape[1])
 
     def _validate_new(self, X: Any, *, accept_sparse: bool = False) -> Any:
@@ -181,6 +187,8 @@ class LikelihoodScores:
 
 def hard_labels(memberships: Any, block_rows: int = 8192) -> Any:
     """``argmax_j u_ij`` (the first on ties), by blocks: NumPy's argmax copies what is not in row order."""
+    if sparse.issparse(memberships):
+        return find_largest(memberships)
     if is_chunked(memberships):
         return map_rows(hard_labels, memberships)
     xp = array_namespace(memberships)
@@ -192,6 +200,8 @@ def hard_labels(memberships: Any, block_rows: int = 8192) -> Any:
 
 def largest_memberships(memberships: Any) -> Any:
     """``max_j u_ij``."""
+    if sparse.issparse(memberships):
+        return largest_of_rows(memberships)
     return array_namespace(memberships).max(memberships, axis=1)
 
 
@@ -208,7 +218,14 @@ class MembershipSummary(NamedTuple):
 def summarize(memberships: Any) -> MembershipSummary:
     if is_chunked(memberships):
         return MembershipSummary(memberships.shape, *backend_of(memberships).measure_extent(memberships))
-    sure = array_namespace(memberships).max(memberships, axis=1)
+    sure = largest_memberships(memberships)
+    if sparse.issparse(memberships):
+        left = mean_left_out(memberships)
+        is_whole = np.diff(memberships.indptr) == memberships.shape[1]
+        smallest = min(left[~is_whole].min(initial=1.0), memberships.data.min())
+        return MembershipSummary(
+            memberships.shape, *map(float, (memberships.data @ memberships.data, smallest, sure.max(), sure.min()))
+        )
     numbers = (backend_of(memberships).sum_squares(memberships), memberships.min(), sure.max(), sure.min())
     return MembershipSummary(memberships.shape, *map(float, numbers))
 

@@ -43,6 +43,7 @@ class CenterClusterer(SoftClusterer):
     device: Any
     warm_start: bool
     stop: str = "either"
+    memberships_format: str
     noise: Share = None
 
     _parameter_rules: ClassVar[Rules] = {
@@ -51,6 +52,7 @@ class CenterClusterer(SoftClusterer):
         "n_init": integer(or_word="auto"),
         "stop": choice(*STOP_RULES),
         "warm_start": validation.check_flag,
+        "memberships_format": choice("dense", "sparse"),
     }
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -75,7 +77,7 @@ class CenterClusterer(SoftClusterer):
         journal = open_journal(self, X, masses)
         random = journal.restore_random(check_random_state(self.random_state))
         self._prepare(X, masses, random)
-        problem = self._problem(X, masses).with_total_scatter(scatter)
+        problem = self._pose(X, masses).with_total_scatter(scatter)
         best, interrupt = best_run(
             problem,
             self._make_starters(problem, random),
@@ -87,7 +89,7 @@ class CenterClusterer(SoftClusterer):
         )
         self.cluster_centers_ = arrays.to_device_of(best.state.centers, given)
         self._variance = problem.total_scatter / problem.mass
-        memberships = arrays.to_device_of(best.state.memberships, given)
+        memberships = arrays.to_device_of(self._memberships_of(best.state), given)
         self._store_run(best, memberships, doubt_hard=problem.is_capped(best.state.precision))
         self._tell_background(X, weights, noise, given)
         if interrupt is not None:
@@ -127,7 +129,7 @@ class CenterClusterer(SoftClusterer):
         self.cluster_centers_ = arrays.to_device_of(state.centers, X)
         if state.precision is not None:
             self.gamma_ = state.precision
-        self.memberships_, self.objective_ = arrays.to_device_of(state.memberships, X), state.objective
+        self.memberships_, self.objective_ = arrays.to_device_of(self._memberships_of(state), X), state.objective
         known = summarize(self.memberships_)
         self.labels_, self.crispness_ = hard_labels(self.memberships_), crispness(known)
         self.membership_state_ = self._judge(known)
@@ -154,6 +156,22 @@ class CenterClusterer(SoftClusterer):
     def _problem(self, X: Any, masses: Any = None) -> CenterProblem:
         """The model for these samples, to fit or to predict."""
         raise NotImplementedError
+
+    def _pose(self, X: Any, masses: Any = None) -> CenterProblem:
+        """The model for these samples, without an array of n×c where the memberships are to be sparse."""
+        problem = self._problem(X, masses)
+        if self.memberships_format == "dense":
+            return problem
+        if arrays.is_tensor(X) or arrays.is_chunked(X):
+            raise ValueError(
+                "memberships_format='sparse' needs samples in NumPy arrays; use them, with device=None, or 'dense'"
+            )
+        return problem.without_memberships()
+
+    def _memberships_of(self, state: CenterState) -> Any:
+        if self.memberships_format == "dense":
+            return state.memberships
+        return state.problem.sparse_memberships_at(state.centers, state.precision)
 
     def _prepare(self, X: Any, masses: Any, random: np.random.RandomState) -> None:
         """Set attributes that `_problem` needs and that only a fit can know."""
@@ -198,17 +216,22 @@ class CenterClusterer(SoftClusterer):
         return self.n_clusters - int(close.any(axis=1).sum())
 
     def predict_proba(self, X: Any) -> Any:
-        """Memberships of new samples, n×c; rows sum to 1. The model is not changed."""
+        """Memberships of new samples, n×c; rows sum to 1. The model is not changed.
+
+        With ``memberships_format="sparse"`` a CSR array of the largest few of each sample.
+        """
         points = self._validate_new(X)
-        problem, centers = self._problem(points), self._centers_for(points)
-        return arrays.to_device_of(problem.memberships_at(centers, getattr(self, "gamma_", None)), X)
+        problem, where = self._pose(points), (self._centers_for(points), getattr(self, "gamma_", None))
+        if self.memberships_format == "sparse":
+            return problem.sparse_memberships_at(*where)
+        return arrays.to_device_of(problem.memberships_at(*where), X)
 
     def _state_of(self, X: Any, sample_weight: Any = None) -> CenterState:
         """The fitted centers (and γ) with other samples."""
         X = self._validate_new(X)
         weights = validate_weights(X, sample_weight)
         masses = None if weights is None else cast(weights, X)
-        return self._problem(X, masses).at(self._centers_for(X), getattr(self, "gamma_", None))
+        return self._pose(X, masses).at(self._centers_for(X), getattr(self, "gamma_", None))
 
     def _centers_for(self, X: Any) -> Any:
         """The fitted centers where X is (NumPy: with their own dtype)."""

@@ -73,6 +73,10 @@ class FCM(FixedFuzziness):
         Tensors are worked on where they are, and give tensors.
     warm_start : bool, default=False
         A further `fit` makes one run from the centers of the fit before, whatever ``init`` and ``n_init`` say.
+    memberships_format : {"dense", "sparse"}, default="dense"
+        ``"sparse"``, for very many clusters: ``memberships_`` and `predict_proba` are SciPy CSR arrays of the largest
+        few of each sample, at most 16, and fewer if those leave no more than 0.001 to all others. They are not scaled:
+        a row sums to what its clusters hold. The fit keeps no array of n_samples × n_clusters.
 
     Attributes
     ----------
@@ -126,6 +130,7 @@ class FCM(FixedFuzziness):
         callback: Callable[[Any], object] | None = None,
         device: Any = None,
         warm_start: bool = False,
+        memberships_format: str = "dense",
     ) -> None:
         self.n_clusters = n_clusters
         self.init = init
@@ -136,6 +141,7 @@ class FCM(FixedFuzziness):
         self.callback = callback
         self.device = device
         self.warm_start = warm_start
+        self.memberships_format = memberships_format
         self.m = m
         self.stop = stop
 
@@ -202,6 +208,10 @@ class EntropyFCM(FixedFuzziness):
         Tensors are worked on where they are, and give tensors.
     warm_start : bool, default=False
         A further `fit` makes one run from the centers of the fit before, whatever ``init`` and ``n_init`` say.
+    memberships_format : {"dense", "sparse"}, default="dense"
+        ``"sparse"``, for very many clusters: ``memberships_`` and `predict_proba` are SciPy CSR arrays of the largest
+        few of each sample, at most 16, and fewer if those leave no more than 0.001 to all others. They are not scaled:
+        a row sums to what its clusters hold. The fit keeps no array of n_samples × n_clusters.
 
     Attributes
     ----------
@@ -255,6 +265,7 @@ class EntropyFCM(FixedFuzziness):
         callback: Callable[[Any], object] | None = None,
         device: Any = None,
         warm_start: bool = False,
+        memberships_format: str = "dense",
     ) -> None:
         self.n_clusters = n_clusters
         self.init = init
@@ -265,6 +276,7 @@ class EntropyFCM(FixedFuzziness):
         self.callback = callback
         self.device = device
         self.warm_start = warm_start
+        self.memberships_format = memberships_format
         self.gamma = gamma
         self.stop = stop
 

@@ -36,7 +36,7 @@ class ClusterRow(NamedTuple):
 def describe_clusters(model: Any) -> list[ClusterRow]:
     """One row a cluster, the largest first."""
     memberships, labels = to_host(model.memberships_), to_host(model.labels_)
-    doubtful, sure = is_ambiguous(ambiguity(memberships)), memberships.max(axis=1)
+    doubtful, sure = is_ambiguous(ambiguity(memberships)), to_host(model.probabilities_)
     scores = getattr(model, "outlier_scores_", None)
     outliers = None if scores is None else to_host(scores) >= CLEAR
     rows = []

@@ -54,6 +54,10 @@ class PlainAFCM(LearnedBackground, LikelihoodScores, CenterClusterer):
         Tensors are worked on where they are, and give tensors.
     warm_start : bool, default=False
         A further `fit` makes one run from the centers and γ of the fit before, whatever ``init`` and ``n_init`` say.
+    memberships_format : {"dense", "sparse"}, default="dense"
+        ``"sparse"``, for very many clusters: ``memberships_`` and `predict_proba` are SciPy CSR arrays of the largest
+        few of each sample, at most 16, and fewer if those leave no more than 0.001 to all others. They are not scaled:
+        a row sums to what its clusters hold. The fit keeps no array of n_samples × n_clusters.
 
     Attributes
     ----------
@@ -108,6 +112,7 @@ class PlainAFCM(LearnedBackground, LikelihoodScores, CenterClusterer):
         callback: Callable[[Any], object] | None = None,
         device: Any = None,
         warm_start: bool = False,
+        memberships_format: str = "dense",
     ) -> None:
         self.n_clusters = n_clusters
         self.noise = noise
@@ -119,6 +124,7 @@ class PlainAFCM(LearnedBackground, LikelihoodScores, CenterClusterer):
         self.callback = callback
         self.device = device
         self.warm_start = warm_start
+        self.memberships_format = memberships_format
 
     def _problem(self, X: Any, masses: Any = None) -> PlainProblem:
         return PlainProblem(X, masses)

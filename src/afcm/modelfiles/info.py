@@ -89,7 +89,7 @@ def is_object(node: Any) -> bool:
 def describe_fit(state: dict[str, Any]) -> dict[str, Any]:
     """Numbers and words of the fit; its sizes from the shape of the memberships."""
     memberships = state.get("memberships_")
-    shape = memberships.get("shape") if isinstance(memberships, dict) else None
+    shape = memberships.get("shape", memberships.get("csr")) if isinstance(memberships, dict) else None
     sizes = dict(zip(("n_samples", "n_clusters"), shape, strict=False)) if isinstance(shape, list) else {}
     plain = {name: node for name, node in state.items() if not isinstance(node, (list, dict)) or "scalar" in node}
     return {**sizes, **{name: describe_value(node) for name, node in plain.items() if not name.startswith("_")}}

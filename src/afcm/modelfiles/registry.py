@@ -166,7 +166,8 @@ LABELS = {
 }
 RUN = {**LABELS, "crispness_": number, "membership_state_": specs.word("soft", "hard", "merged")}
 CENTERS = {**RUN, "cluster_centers_": floats("c", "d")}
-CENTER_MODEL = {**CENTERS, "_variance": real}
+FEW_OR_ALL = specs.either(floats("n", "c"), specs.sparse("n", "c", least=0))
+CENTER_MODEL = {**CENTERS, "_variance": real, "memberships_": FEW_OR_ALL}
 PRECISION = {"gamma_": positive}
 STREAMED = {"_stream": part(Stream), "n_batches_": whole(1), "mass_seen_": positive}
 SCORES = {"noise_share_": number, "outlier_scores_": floats("n")}

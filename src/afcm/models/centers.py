@@ -14,12 +14,19 @@ from functools import cached_property
 from typing import Any, ClassVar, Self
 
 from array_api_compat import array_namespace, device
+from scipy import sparse
 
 from afcm._util.threads import map_in_threads
 from afcm.arrays import backend_of, dask_backend, is_chunked, is_tensor
 from afcm.equations import paper
 from afcm.equations.paper import largest_change
+from afcm.equations.sparse_memberships import keep_largest
 from afcm.models.passes import PassResult, add_parts, merge_results, sample_pass
+
+# Memberships that a block of rows has at most.
+BLOCK_ENTRIES = 1 << 20
+# Sorting a block needs the memory of so many.
+SORTED_ARRAYS = 2
 
 Precision = Any  # γ, a float; None in a model that has none
 
@@ -62,6 +69,7 @@ class CenterProblem(ABC):
     points: Any = field(repr=False)
     masses: Any = field(default=None, repr=False)
     known_scatter: float | None = field(default=None, repr=False, kw_only=True)
+    keeps_memberships: bool = field(default=True, repr=False, kw_only=True)
     buffer: MembershipBuffer = field(default_factory=MembershipBuffer, init=False, repr=False, compare=False)
 
     state_types: ClassVar[tuple[type, ...]] = (CenterState, paper.Statistics)  # for checkpoints
@@ -105,7 +113,7 @@ class CenterProblem(ABC):
 
     def at(self, centers: Any, precision: Precision = None, *, after: CenterState | None = None) -> CenterState:
         """The state with the best memberships for these centers and this γ."""
-        if is_chunked(self.points) or self.compiled_pass(centers) is not None:
+        if is_chunked(self.points) or not self.keeps_memberships or self.compiled_pass(centers) is not None:
             before = None if after is None else (after.centers, after.precision)
             statistics, change, partial = self.scan(centers, precision, before)
         else:
@@ -143,7 +151,7 @@ class CenterProblem(ABC):
             former, _ = self._expectation(rows, *before)
             return PassResult(statistics, largest_change(former, degrees, self._masses(rows)))
 
-        return merge_results(self._map_blocks(scan_rows))
+        return merge_results(self._map_blocks(scan_rows, len(centers)))
 
     def _scan_and_store(self, centers: Any, precision: Precision, after: CenterState | None = None) -> PassResult:
         """Like `scan`, and the memberships are written to the buffer."""
@@ -157,7 +165,7 @@ class CenterProblem(ABC):
             target[rows] = degrees
             return PassResult(statistics, change)
 
-        found = merge_results(self._map_blocks(scan_rows))
+        found = merge_results(self._map_blocks(scan_rows, len(centers)))
         self.buffer.values, self.buffer.centers, self.buffer.handed_out = target, centers, False
         return found
 
@@ -169,7 +177,7 @@ class CenterProblem(ABC):
             former, latter = self._expectation(rows, *before)[0], self._expectation(rows, *after)[0]
             return largest_change(former, latter, self._masses(rows))
 
-        return max(self._map_blocks(change))
+        return max(self._map_blocks(change, len(after[0])))
 
     def memberships(self, state: CenterState) -> Any:
         """U of a state (see `CenterState.memberships`)."""
@@ -186,6 +194,14 @@ class CenterProblem(ABC):
         self._scan_and_store(centers, precision)
         self.buffer.handed_out = True
         return self.buffer.values
+
+    def sparse_memberships_at(self, centers: Any, precision: Precision) -> Any:
+        """The largest few of U for these centers and γ (`keep_largest`), for samples on the host."""
+
+        def keep_rows(rows: slice) -> Any:
+            return keep_largest(self._expectation(rows, centers, precision)[0])
+
+        return sparse.vstack(self._map_blocks(keep_rows, SORTED_ARRAYS * len(centers)), format="csr")
 
     def _stored(self, state: CenterState) -> Any:
         if self.buffer.centers is not state.centers:
@@ -225,7 +241,7 @@ class CenterProblem(ABC):
             scatter = xp.sum(xp.sum(shares, axis=1) * xp.vecdot(shifted, shifted))
             return paper.Statistics(xp.sum(shares, axis=0), shares.T @ shifted, scatter, 0.0)
 
-        return add_parts(self._map_blocks(sum_rows))
+        return add_parts(self._map_blocks(sum_rows, memberships.shape[1]))
 
     def _expectation(self, rows: slice, centers: Any, precision: Precision) -> tuple[Any, paper.Statistics]:
         return self.expectation(self.points[rows], self._masses(rows), centers, precision)
@@ -233,9 +249,11 @@ class CenterProblem(ABC):
     def _masses(self, rows: slice) -> Any:
         return None if self.masses is None else self.masses[rows]
 
-    def _map_blocks(self, work: Callable[[slice], Any]) -> list[Any]:
+    def _map_blocks(self, work: Callable[[slice], Any], n_clusters: int) -> list[Any]:
         """``work`` for each block of rows, on all cores; a device spreads its own work."""
         size = backend_of(self.points).BLOCK_ROWS
+        if not is_tensor(self.points):
+            size = min(size, max(BLOCK_ENTRIES // n_clusters, 1))
         blocks = [slice(start, start + size) for start in range(0, self.points.shape[0], size)]
         if len(blocks) == 1 or is_tensor(self.points):
             return [work(rows) for rows in blocks]
@@ -267,6 +285,10 @@ class CenterProblem(ABC):
         """This problem for some of the samples."""
         return replace(self, points=points, masses=masses)
 
+    def without_memberships(self) -> Self:
+        """This problem, whose sweeps do not keep U; it needs no array of n×c."""
+        return replace(self, keeps_memberships=False)
+
     def with_total_scatter(self, scatter: float) -> Self:
         """This problem, with the total scatter given, which caps γ: its samples may be a part of others."""
         return replace(self, known_scatter=scatter)
@@ -280,4 +302,4 @@ class CenterProblem(ABC):
             nearest = xp.min(paper.squared_distances(self.points[rows], centers), axis=1)
             return float(xp.sum(paper.weighted(nearest, self._masses(rows))))
 
-        return sum(self._map_blocks(sum_rows))
+        return sum(self._map_blocks(sum_rows, len(centers)))

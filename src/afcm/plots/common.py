@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from afcm._util.optional import require
 from afcm._util.pipelines import last_step, transform_before_last_step
+from afcm.equations.sparse_memberships import to_dense_rows
 from afcm.estimators.base import SoftClusterer, membership_state
 from afcm.models.fitted_graph import METHOD_WORDS
 
@@ -86,7 +87,8 @@ def resolve_model(estimator: Any, X: Any = None, attribute: str = "memberships_"
 
 def take_memberships(model: Any, X: Any) -> tuple[Any, str]:
     """Return the memberships of the fitted samples or of X, and a note for the title that says what they are."""
-    memberships = np.asarray(model.memberships_ if X is None else model.predict_proba(X))
+    memberships = model.memberships_ if X is None else model.predict_proba(X)
+    memberships = np.asarray(to_dense_rows(memberships, slice(None)))
     if not hasattr(model, "membership_method_"):
         return memberships, ""
     hard = ", all 0 or 1" if membership_state(memberships) == "hard" else ""

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from afcm._typing import Floats
+from afcm.equations.sparse_memberships import to_dense_rows
 from afcm.estimators.validation import check_integer
 from afcm.plots.common import Display, resolve_model, set_title
 
@@ -91,9 +92,8 @@ class ProfilesDisplay(Display):
         if feature_names is None and not hasattr(X, "columns"):
             known = getattr(model, "feature_names_in_", None)
             feature_names = known if known is not None and len(known) == X.shape[1] else None
-        return cls.from_memberships(
-            model.memberships_, X, ax=ax, feature_names=feature_names, max_features=max_features
-        )
+        memberships = to_dense_rows(model.memberships_, slice(None))
+        return cls.from_memberships(memberships, X, ax=ax, feature_names=feature_names, max_features=max_features)
 
     @classmethod
     def from_memberships(

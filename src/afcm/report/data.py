@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from afcm._typing import Floats
+from afcm.equations.sparse_memberships import to_dense_rows
 from afcm.metrics.ambiguity import AMBIGUOUS
 from afcm.models.background import CLEAR
 from afcm.plots.colors import cluster_colors, marker, mix_colors, opacity
@@ -62,7 +63,7 @@ def collect_data(findings: Findings) -> dict[str, Any]:
     """Collect what the script needs to know of the samples that are shown."""
     rows, fit = findings.shown, findings.fit
     colors = cluster_colors(findings.n_clusters)
-    memberships, labels = fit.memberships[rows], fit.labels[rows]
+    memberships, labels = to_dense_rows(fit.memberships, rows), fit.labels[rows]
     codes = (mix_colors(memberships, colors) * 255).round().astype(int)
     return {
         "ids": [shorten(findings.ids[i]) for i in rows],

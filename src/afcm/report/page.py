@@ -15,6 +15,7 @@ import numpy as np
 from afcm._util.atomic_files import replace_file
 from afcm._util.messages import format_share
 from afcm._util.optional import require
+from afcm.equations.sparse_memberships import to_dense_rows
 from afcm.estimators.levels import Levels
 from afcm.models.fitted_graph import METHOD_WORDS
 from afcm.plots.colors import cluster_colors
@@ -153,7 +154,7 @@ def list_ambiguous(findings: Findings) -> list[dict[str, Any]]:
     places = {int(row): place for place, row in enumerate(findings.shown)}
     listed = []
     for i in findings.ambiguous[:MAX_LISTED].tolist():
-        row = findings.fit.memberships[i]
+        row = to_dense_rows(findings.fit.memberships, [i])[0]
         first, second = np.argsort(-row, kind="stable")[:2].tolist()
         both = [(first, f"{row[first]:.2f}"), (second, f"{row[second]:.2f}")]
         entry = {"id": findings.ids[i], "place": places.get(i), "label": int(findings.fit.labels[i]), "between": both}

@@ -10,9 +10,11 @@ from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+from scipy import sparse
 
 from afcm._typing import Floats
 from afcm._util.pipelines import last_step
+from afcm.equations.sparse_memberships import rank_memberships
 from afcm.estimators.afcm import AFCM
 from afcm.estimators.base import crispness, hard_labels, membership_state
 from afcm.metrics import adjusted_rand, clustering_accuracy, normalized_mutual_info
@@ -29,7 +31,7 @@ class Fit:
     """The clustering and how it came about; None if the model does not say."""
 
     labels: Ints
-    memberships: Floats
+    memberships: Any
     state: str
     crispness: float
     method: str | None = None  # how memberships were made, where there are several ways
@@ -132,7 +134,7 @@ class Verdict:
         """(cluster, cluster, ambiguous samples between them), the most first."""
         if not self.ambiguous.size:
             return []
-        best = np.sort(np.argpartition(self.fit.memberships[self.ambiguous], -2, axis=1)[:, -2:], axis=1)
+        best = np.sort(find_two_best(self.fit.memberships[self.ambiguous]), axis=1)
         counts = Counter((int(first), int(second)) for first, second in best)
         return [(*pair, count) for pair, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
 
@@ -183,9 +185,18 @@ def score_labels(classes: tuple[str | None, ...], labels: Ints) -> Scores | None
     return Scores(accuracy, nmi, adjusted_rand(truth, found), int(known.size))
 
 
-def read_memberships(estimator: Any) -> Floats:
-    """Return the learned memberships; 0 and 1 for a model with labels only."""
+def find_two_best(memberships: Any) -> Any:
+    """Return the two clusters with the largest memberships of each sample, of which sparse ones hold two at least."""
+    if sparse.issparse(memberships):
+        return rank_memberships(memberships).clusters[:, :2]
+    return np.argpartition(memberships, -2, axis=1)[:, -2:]
+
+
+def read_memberships(estimator: Any) -> Any:
+    """Return the learned memberships, sparse ones as they are; 0 and 1 for a model with labels only."""
     if hasattr(estimator, "memberships_"):
+        if sparse.issparse(estimator.memberships_):
+            return estimator.memberships_
         return np.asarray(estimator.memberships_, dtype=np.float64)
     if not hasattr(estimator, "labels_"):
         raise ValueError(f"{type(estimator).__name__} has no labels_ and no memberships_; fit it first")

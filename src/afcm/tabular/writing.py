@@ -20,6 +20,8 @@ from afcm.tabular.columns import TableError
 PREFIX = "afcm_"
 # Rows of a result put together at a time, and lines of JSON held as Python objects.
 PIECE_ROWS, LINES = 131_072, 10_000
+# Clusters of a sample that are written of sparse memberships.
+RANKS = 5
 
 
 def append_results(
@@ -27,11 +29,13 @@ def append_results(
 ) -> tuple[pa.Table, list[str]]:
     """Append ``label``, one ``membership_j`` a cluster and ``ambiguity``; also return the names of these columns.
 
+    Of sparse memberships the largest few are appended: ``cluster_1`` and ``membership_1`` are the first choice of a
+    sample, ``cluster_2`` and ``membership_2`` the second, null where it has none.
     With ``outlier_scores`` a column ``outlier_score`` follows. If one of the names is taken, all of them begin with
     ``afcm_``. ``rows``: which rows were clustered (the others get no values).
     """
     found = {"label": np.asarray(labels, dtype=np.int64)}
-    found |= {f"membership_{j}": column for j, column in enumerate(np.asarray(memberships).T)}
+    found |= name_memberships(memberships)
     found["ambiguity"] = ambiguity
     if outlier_scores is not None:
         found["outlier_score"] = outlier_scores
@@ -43,12 +47,24 @@ def append_results(
     return table, [prefix + name for name in found]
 
 
-def name_result_columns(table: pa.Table, n_clusters: int, *, scored: bool = False) -> list[str]:
+def name_memberships(memberships: Any) -> dict[str, Any]:
+    """Return the columns of memberships by name."""
+    if not hasattr(memberships, "tocsr"):
+        return {f"membership_{j}": column for j, column in enumerate(np.asarray(memberships).T)}
+    from afcm.equations.sparse_memberships import rank_memberships
+
+    ranked = [np.pad(part, ((0, 0), (0, RANKS)), constant_values=-1) for part in rank_memberships(memberships)]
+    found: dict[str, Any] = {}
+    for place in range(RANKS):
+        for name, part in zip(("cluster", "membership"), ranked, strict=True):
+            found[f"{name}_{place + 1}"] = np.ma.masked_array(part[:, place], ranked[0][:, place] < 0)
+    return found
+
+
+def name_result_columns(table: pa.Table, memberships: Any, *, scored: bool = False) -> list[str]:
     """Return the names that `append_results` will give its columns; ``scored``: outlier scores are among them."""
     none = np.empty(0)
-    return append_results(
-        table.slice(0, 0), [], np.empty((0, n_clusters)), none, outlier_scores=none if scored else None
-    )[1]
+    return append_results(table.slice(0, 0), [], memberships[:0], none, outlier_scores=none if scored else None)[1]
 
 
 def iterate_results(
@@ -66,12 +82,12 @@ def iterate_results(
 
 
 def spread_rows(values: Any, rows: Any, n_rows: int) -> pa.Array:
-    """Return a column of length ``n_rows`` that has values in ``rows`` and is null elsewhere."""
-    values = np.ascontiguousarray(values)
+    """Return a column of length ``n_rows`` that has values in ``rows`` and is null elsewhere, and where masked."""
+    masked, values = np.ma.getmaskarray(values), np.ascontiguousarray(np.ma.getdata(values))
     if rows is None:
-        return pa.array(values)
+        return pa.array(values, mask=masked)
     whole, absent = np.zeros(n_rows, dtype=values.dtype), np.ones(n_rows, dtype=bool)
-    whole[rows], absent[rows] = values, False
+    whole[rows], absent[rows] = values, masked
     return pa.array(whole, mask=absent)
 
 
