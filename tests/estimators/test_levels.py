@@ -14,6 +14,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import adjusted_rand_score
 
 from afcm import AFCM, load_model, save_model
+from afcm.estimators.renumbering import renumber
 from afcm.graph.affinity import normalized_cut
 
 CENTERS = np.array([[0, 0, 0], [5, 0, 0], [0, 5, 0], [40, 0, 0], [45, 0, 5], [0, 40, 0], [5, 40, 0.0]])
@@ -300,3 +301,23 @@ def test_samples_outside_the_graph_must_be_given(fits):
 def test_before_a_fit_there_are_no_levels(name):
     with pytest.raises(NotFittedError, match="not fitted yet"):
         getattr(AFCM(3), name)(2) if name != "levels_" else AFCM(3).levels_
+
+
+@pytest.mark.parametrize("regroup", [lambda m: m, lambda m: m.merge([0, 3]), lambda m: m.split(2), lambda m: m.at(4)])
+def test_other_numbers_change_nothing_else(fits, regroup):
+    before = regroup(fits("views"))
+    order = np.random.default_rng(0).permutation(before.n_clusters_)
+    after = renumber(before, order)
+    check_agreement(after, X)
+    np.testing.assert_allclose(after.predict_proba(NEW), before.predict_proba(NEW)[:, order], atol=1e-9)
+    names = np.argsort(order)
+
+    def describe(levels, rename):
+        return [(sorted(sorted(rename[list(group)]) for group in level.joined), level.stability) for level in levels]
+
+    np.testing.assert_allclose([level.cut for level in after.levels_], [level.cut for level in before.levels_])
+    told, expected = describe(after.levels_, np.arange(len(order))), describe(before.levels_, names)
+    assert [groups for groups, _ in told] == [groups for groups, _ in expected]
+    assert [stable for _, stable in told] == pytest.approx([stable for _, stable in expected])
+    assert describe(after.merge([0, 1]).levels_, np.arange(len(order)))  # goes on from there
+    check_agreement(after.merge([0, 1]), X)

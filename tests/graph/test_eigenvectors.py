@@ -7,7 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.datasets import make_blobs
 
+from afcm import AFCM
 from afcm.graph import eigenvectors
 from afcm.graph.affinity import normalize_graph
 from afcm.linalg import eigensolver, products
@@ -71,10 +73,30 @@ def test_the_first_search_space_is_known_vectors_then_hints_then_draws(n_cluster
         known[members, column] = np.sqrt(masses[members] * (weights @ masses)[members])
     known = (known / np.linalg.norm(known, axis=0))[:, :n_clusters]
     if hint is not None:
-        known = np.hstack([known, hint])[:, :width]
+        known = np.hstack([known, hint - known @ (known.T @ hint)])[:, :width]
     drawn = np.random.RandomState(0).standard_normal((6, width - known.shape[1]))
     found = eigenvectors.search_block(graph, n_clusters, hint)
     np.testing.assert_allclose(found, np.hstack([known, drawn]), rtol=1e-12)
+
+
+def test_columns_of_a_hint_that_are_known_leave_room_for_the_others():
+    random = np.random.default_rng(0)
+    known = np.linalg.qr(random.standard_normal((40, 3)))[0]
+    new = random.standard_normal((40, 2))
+    new -= known @ (known.T @ new)
+    hint = np.column_stack([known @ [1.0, 2, 3], new[:, 0], known @ [0, 1.0, 1] + 0.01 * new[:, 1], new[:, 1]])
+    np.testing.assert_allclose(eigenvectors.drop_known(hint, known), new, atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_vector_is_missed_where_a_graph_has_pieces_and_a_hint_knows_them(seed):
+    """Blobs in three far groups, near each other within a group: a block of known vectors alone would miss some."""
+    centers = np.array([[0, 0, 0], [5, 0, 0], [0, 5, 0], [40, 0, 0], [45, 0, 5], [0, 40, 0], [5, 40, 0.0]])
+    X, _ = make_blobs(490, centers=centers, random_state=seed)
+    prepared = AFCM(7, random_state=0).prepare(X)
+    assert 1 < prepared.graph.components[0] < 7
+    exact, _ = dense_leading(prepared.graph.affinity.toarray(), 7)
+    np.testing.assert_allclose(prepared.start_eigenvectors(7).values, exact, atol=1e-4)
 
 
 def test_null_vectors_of_groups_of_components_are_eigenvectors():

@@ -20,6 +20,7 @@ from afcm.models.extension import Extension
 from afcm.models.fitted_background import FittedBackground
 from afcm.models.fitted_graph import FittedGraph
 from afcm.models.local_mixture import LocalMixture
+from afcm.models.regrouping import Merge
 
 # Name of an attribute → the method of `Renumbering` for it.
 Rules = Mapping[str, str]
@@ -30,6 +31,8 @@ PARTS: dict[type, Rules] = {
         "densities": "renumber_part",
         "walked": "take_columns",
         "of_nodes": "take_columns",
+        "links": "take_both",
+        "views": "rename",
     },
     Extension: PLACED,
     AnchorExtension: PLACED,
@@ -52,7 +55,7 @@ ATTRIBUTES: Rules = {
     "scatters_": "take_rows",
     "covariances_": "take_rows",
     "history_": "renumber_history",
-    "_fitted": "renumber_part",
+    "_fitted": "renumber_graph",
     "_background": "renumber_part",
     "_stream": "renumber_part",
 }
@@ -84,9 +87,13 @@ class Renumbering:
             self._by_memory[memory] = taken
         return self._by_memory[memory]
 
+    def take_both(self, value: Any) -> Any:
+        """Rows and columns of clusters."""
+        return value[np.ix_(self.order, self.order)]
+
     def rename(self, numbers: Integers) -> Integers:
         """Numbers of clusters."""
-        return np.argsort(self.order)[numbers]
+        return np.argsort(self.order).astype(numbers.dtype)[numbers]
 
     def renumber_history(self, history: dict[str, Any]) -> dict[str, Any]:
         """Of several numbers a sweep each belongs to a cluster."""
@@ -95,6 +102,14 @@ class Renumbering:
     def renumber_part(self, part: Any) -> Any:
         """A data class of a fitted model."""
         return replace(part, **self.apply(PARTS[type(part)], vars(part)))
+
+    def renumber_graph(self, fitted: FittedGraph) -> FittedGraph:
+        """A fitted graph. Where clusters were joined or split, one more step gives each a number."""
+        if not fitted.steps:
+            return self.renumber_part(fitted)
+        last = Merge(np.argsort(self.order))
+        own = self.apply({"links": "take_both", "views": "rename"}, vars(fitted))
+        return replace(fitted, steps=(*fitted.steps, last), **own)
 
     def renumber_attributes(self, model: Any) -> dict[str, Any]:
         """The attributes of a fitted estimator that change."""

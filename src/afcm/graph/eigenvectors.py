@@ -11,7 +11,7 @@ from array_api_compat import array_namespace, device
 from numpy.linalg import norm
 
 from afcm._typing import Floats, Integers
-from afcm.arrays import backend_of
+from afcm.arrays import backend_of, from_host, to_host
 from afcm.graph.affinity import Graph
 from afcm.linalg import eigensolver, filtered_subspace
 from afcm.linalg.operator import Eigenpairs, GraphPlusLowRank
@@ -24,6 +24,8 @@ START_ANGLE = 1e-2
 SINGLE_ANGLE = 1e-5
 # To tell whether an edge leads out of a cluster, mean angle to what lies beyond the guards (radians).
 ROUGH_ANGLE = 0.02
+# A column of a hint of which less than this share of its length is new says nothing new.
+HARDLY = 0.1
 # A graph has at least so many nodes for each vector of a block that is filtered.
 TALL = 8
 
@@ -64,8 +66,7 @@ def solve_roughly(graph: Graph, n_wanted: int) -> Floats:
 def filter_leading(
     graph: Graph, n_wanted: int, hint: Floats | None, is_good: Callable[[filtered_subspace.RoughPairs], bool]
 ) -> filtered_subspace.RoughPairs:
-    """Filter a block a little wider than wanted until it is good; the hint's first vectors are those of components."""
-    hint = None if hint is None else hint[:, graph.components[0] :]
+    """Filter a block a little wider than wanted until it is good."""
     width = backend_of(graph.affinity).pad_width(filtered_subspace.block_width(n_wanted), graph.affinity)
     block = search_block(graph, n_wanted, hint, width, "float32")
     matrix, order = arrange_rows(graph.affinity)
@@ -86,16 +87,29 @@ def is_worth_filtering(graph: Graph, n_wanted: int) -> bool:
 def search_block(
     graph: Graph, n_clusters: int, hint: Floats | None = None, width: int | None = None, dtype: str = "float64"
 ) -> Floats:
-    """The block that an eigen-solve starts from: known eigenvectors, the hint, then random columns of a fixed seed."""
+    """The block that an eigen-solve starts from: known eigenvectors, the hint, then random columns of a fixed seed.
+
+    Of the hint only what the known ones lack: its first columns are those of components, too, and a block without room
+    for the others would not find them.
+    """
     n_components, labels = graph.components
     xp = array_namespace(labels)
     parts = [null_space(graph, labels, n_components).vectors[:, :n_clusters]]
     width = n_clusters + n_guards(n_clusters) if width is None else width
     if hint is not None:
-        parts.append(hint[:, : width - parts[0].shape[1]])
+        parts.append(drop_known(hint, parts[0])[:, : width - parts[0].shape[1]])
     missing = width - sum(part.shape[1] for part in parts)
     parts.append(backend_of(labels).draw_normal((labels.shape[0], missing), 0, labels, dtype))
     return xp.concat([xp.astype(part, getattr(xp, dtype), copy=False) for part in parts], axis=1)
+
+
+def drop_known(hint: Floats, known: Floats) -> Floats:
+    """The columns of a hint outside the span of known orthonormal ones, but for those that are hardly outside."""
+    xp = array_namespace(hint)
+    known = xp.astype(known, hint.dtype)
+    rest = hint - known @ (known.T @ hint)
+    lengths, given = (to_host(xp.linalg.vector_norm(part, axis=0)) for part in (rest, hint))
+    return rest[:, from_host(np.flatnonzero(lengths > HARDLY * given), rest)]
 
 
 def null_space(graph: Graph, labels: Integers, n_groups: int) -> Eigenpairs:
