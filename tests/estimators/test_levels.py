@@ -273,7 +273,7 @@ def test_a_counted_number_becomes_a_given_one():
         (lambda model: model.merge(["a", "b"]), "clusters='a' must be an integer"),
         (lambda model: model.split(7), "cluster=7 is not a cluster of this model; use numbers from 0 to 6"),
         (lambda model: model.split(0, into=1), "into=1 must be at least 2"),
-        (lambda model: model.split(0, into=50), "cluster 0 has 70 different samples, too few for into=50 parts"),
+        (lambda model: model.split(0, into=50), r"cluster 0 has \d+ different samples, too few for into=50 parts"),
         (lambda model: model.split(0, X=X[:5]), "X has 5 rows, but the model was fitted on 490"),
     ],
 )
