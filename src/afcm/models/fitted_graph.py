@@ -167,7 +167,7 @@ class FittedGraph:
         """
         links = self.links if self.walk_graph is None else self.measure_links()
         gaps = np.ones_like(links)
-        if count_pieces(links) > 1:
+        if count_pieces(links) > 2:  # the last join has no choice
             points, labels = self._witnesses()
             gaps = measure_gaps(labels, self.n_clusters, points)
         in_memory = self.node_of_sample is not None  # else all degrees are 1, and volumes count samples
