@@ -101,6 +101,25 @@ def test_stability_centers_and_names_go_with_their_clusters():
     np.testing.assert_array_equal(other.paper_memberships_, model.paper_memberships_[:, [1, 2, 0]])
 
 
+@pytest.mark.parametrize(
+    "change", [lambda model: model, lambda model: model.merge([0, 3]), lambda model: model.split(1)]
+)
+def test_levels_and_later_changes_follow_the_other_numbers(change):
+    model = change(AFCM(4, n_views=3, random_state=0).fit(X))
+    order = np.roll(np.arange(model.n_clusters_), 1)
+    other = renumber(model, order)
+    for before, after in zip(model.levels_, other.levels_, strict=True):
+        assert after.cut == pytest.approx(before.cut)
+        assert after.stability == (None if before.stability is None else pytest.approx(before.stability))
+        groups = [set(order[list(group)].tolist()) for group in after.joined]
+        assert sorted(map(sorted, groups)) == sorted(map(sorted, before.joined))
+    joined = other.merge([0, 1])
+    expected = model.memberships_[:, order[[0, 1]]].sum(axis=1)
+    np.testing.assert_allclose(joined.memberships_[:, 0], expected, **CLOSE)
+    np.testing.assert_allclose(joined.predict_proba(X)[:, 0], expected, **CLOSE)
+    assert joined.normalized_cut_ == pytest.approx(model.merge(order[[0, 1]]).normalized_cut_)
+
+
 def test_a_stream_goes_on_with_the_other_numbers():
     model = PlainAFCM(3, random_state=0).partial_fit(X[:30])
     other = renumber(model, [2, 0, 1]).partial_fit(X[30:])
