@@ -59,7 +59,10 @@ def test_the_settings_are_those_of_the_noise_suite():
     assert density.LEAST_PIECE == 0.5
 
 
-def test_surroundings_of_few_nodes_are_the_nearest_of_all(monkeypatch):
+@pytest.mark.parametrize("few", [0, 1024])
+def test_surroundings_of_few_nodes_are_the_nearest_of_all(monkeypatch, few):
+    monkeypatch.setattr(density, "FEW_SAMPLED", few)
+    monkeypatch.setattr(density, "BLOCK_ENTRIES", 500)
     rng = np.random.default_rng(0)
     points, values = rng.standard_normal((60, 3)), rng.standard_normal(60)
     distances = ((points[:, None] - points) ** 2).sum(axis=2)
@@ -76,13 +79,24 @@ def test_a_single_node_is_its_own_surroundings():
     np.testing.assert_array_equal(average_surroundings(np.ones((1, 2)), np.array([3.0]), 1), [3.0])
 
 
-def test_surroundings_of_many_nodes_are_the_nearest_of_a_sample(monkeypatch):
+@pytest.mark.parametrize("few", [0, 1024])
+def test_surroundings_of_many_nodes_are_the_nearest_of_a_sample(monkeypatch, few):
+    monkeypatch.setattr(density, "FEW_SAMPLED", few)
     monkeypatch.setattr(density, "SURROUNDINGS", 5)
     points, values = np.random.default_rng(1).standard_normal((80, 2)), np.arange(80.0)
     sample = np.sort(np.random.RandomState(0).choice(80, 15, replace=False))
     distances = ((points[:, None] - points[sample]) ** 2).sum(axis=2)
     expected = values[sample[np.argsort(distances, axis=1)[:, :5]]].mean(axis=1)
     np.testing.assert_allclose(average_surroundings(points, values, 3), expected)
+
+
+def test_surroundings_far_from_the_origin_in_single_precision():
+    points = np.random.default_rng(0).standard_normal((500, 3)).astype(np.float32) + np.float32(1e4)
+    values = np.arange(500.0)
+    distances = ((points[:, None].astype(float) - points) ** 2).sum(axis=2)
+    expected = values[np.argsort(distances, axis=1, kind="stable")[:, :50]].mean(axis=1)
+    near = np.abs(average_surroundings(points, values, 10) - expected) < 2  # of equal distances any may be taken
+    assert near.mean() > 0.99
 
 
 def test_very_many_clusters_have_smaller_surroundings(monkeypatch):

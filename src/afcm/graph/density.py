@@ -23,6 +23,7 @@ import numpy as np
 from array_api_compat import array_namespace
 
 from afcm._typing import Floats, Integers
+from afcm._util.threads import map_in_threads
 from afcm.arrays import backend_of, from_host, is_tensor, take_rows, to_host
 from afcm.arrays.sampling import draw_rows
 from afcm.linalg.ratios import inverse_sqrt
@@ -40,8 +41,9 @@ MOST_SAMPLED, FEWEST_SURROUNDINGS = 4096, 16
 LEAST_MASS = 1e-6
 # A piece of the graph keeps its mass if it has at least this share of the mean cluster size n/c.
 LEAST_PIECE = 0.5
-# Rows that are compared with the sample at a time.
-BLOCK_ROWS = 65_536
+# Rows that are compared with the sample at a time; up to how many drawn nodes all distances are taken, and how many of
+# them at a time.
+BLOCK_ROWS, FEW_SAMPLED, BLOCK_ENTRIES = 65_536, 1024, 1 << 19
 
 
 def density_masses(
@@ -89,12 +91,29 @@ def average_surroundings(points: Any, values: Floats, n_clusters: int) -> Floats
         sample, n_near = draw_rows(n, each * n_clusters, np.random.RandomState(0)), each
     drawn, theirs = take_rows(points, sample), take_rows(values, sample)
     if is_tensor(points):
-        from afcm.compiled.torch_neighbors import average_nearest
+        from afcm.compiled import torch_neighbors
 
+        return torch_neighbors.average_nearest(drawn, theirs, n_near, points)
+    if len(sample) <= FEW_SAMPLED and isinstance(drawn, np.ndarray):
         return average_nearest(drawn, theirs, n_near, points)
     blocks = (slice(begin, begin + BLOCK_ROWS) for begin in range(0, n, BLOCK_ROWS))
     means = [xp.mean(theirs[find_neighbors(drawn, n_near, points[rows]).indices], axis=1) for rows in blocks]
     return xp.concat(means)
+
+
+def average_nearest(drawn: Floats, values: Floats, n_near: int, points: Floats) -> Floats:
+    """Mean of the values of the nearest drawn points to each point, by all distances: for few drawn ones."""
+    center = drawn.mean(axis=0, dtype=np.float64)  # far from the origin products lose digits
+    near = drawn - center
+    lengths = np.einsum("ij,ij->i", near, near)
+
+    def average(rows: slice) -> Floats:
+        costs = lengths - 2.0 * ((points[rows] - center) @ near.T)
+        return values[np.argpartition(costs, n_near - 1, axis=1)[:, :n_near]].mean(axis=1)
+
+    size = max(1, BLOCK_ENTRIES // len(drawn))
+    blocks = [slice(begin, begin + size) for begin in range(0, points.shape[0], size)]
+    return np.concatenate(map_in_threads(average, blocks))
 
 
 def to_masses(excess: Floats, strength: float) -> Floats:
