@@ -30,6 +30,11 @@ def test_threads_report_to_who_listens_here():
     assert sorted(heard) == [(f"stage {item}", 0, None) for item in range(3)]
 
 
+def test_work_in_threads_may_ask_for_threads_itself():
+    inner = lambda value: sum(threads.map_in_threads(lambda other: value * other, range(10)))  # noqa: E731
+    assert threads.map_in_threads(inner, range(50)) == [45 * value for value in range(50)]
+
+
 def test_fits_at_the_same_time_leave_blas_as_it_was():
     with threads._libraries().limit(limits=3, user_api="blas"):
         before = blas_threads()

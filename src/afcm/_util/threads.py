@@ -93,6 +93,7 @@ def _map(work: Callable[[Any], T], items: Iterable[Any]) -> Iterator[T]:
     if _single_thread.get():
         return map(work, items)
     context = copy_context()  # who listens to progress here hears of it from there
+    context.run(_single_thread.set, True)  # work that asks for threads itself would wait for the one it is in
     return _pool().map(lambda item: context.copy().run(work, item), items)
 
 

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from array_api_compat import array_namespace
 
-from afcm._typing import Floats, Integers
+from afcm._typing import Floats, Integers, Masks
 from afcm._util.threads import map_in_threads
 from afcm.arrays import backend_of, from_host, is_tensor, take_rows, to_host
 from afcm.arrays.sampling import draw_rows
@@ -44,6 +44,8 @@ LEAST_PIECE = 0.5
 # Rows that are compared with the sample at a time; up to how many drawn nodes all distances are taken, and how many of
 # them at a time.
 BLOCK_ROWS, FEW_SAMPLED, BLOCK_ENTRIES = 65_536, 1024, 1 << 19
+# Squared distances that differ by less than this, in units of squared lengths, may be equal but for rounding.
+ROUNDING = 1e-13
 
 
 def density_masses(
@@ -102,18 +104,30 @@ def average_surroundings(points: Any, values: Floats, n_clusters: int) -> Floats
 
 
 def average_nearest(drawn: Floats, values: Floats, n_near: int, points: Floats) -> Floats:
-    """Mean of the values of the nearest drawn points to each point, by all distances: for few drawn ones."""
+    """Mean of the values of the nearest drawn points to each point, by all distances: for few drawn ones.
+
+    Where rounding may decide which are the nearest, `find_neighbors` does.
+    """
+    if n_near == len(drawn):
+        return np.full(points.shape[0], values.mean())
     center = drawn.mean(axis=0, dtype=np.float64)  # far from the origin products lose digits
     near = drawn - center
     lengths = np.einsum("ij,ij->i", near, near)
 
-    def average(rows: slice) -> Floats:
-        costs = lengths - 2.0 * ((points[rows] - center) @ near.T)
-        return values[np.argpartition(costs, n_near - 1, axis=1)[:, :n_near]].mean(axis=1)
+    def average(rows: slice) -> tuple[Floats, Masks]:
+        own = points[rows] - center
+        costs = lengths - 2.0 * (own @ near.T)
+        order = np.argpartition(costs, (n_near - 1, n_near), axis=1)[:, : n_near + 1]
+        last, beyond = np.take_along_axis(costs, order[:, -2:], axis=1).T
+        close = beyond - last <= ROUNDING * (lengths.max() + np.einsum("ij,ij->i", own, own))
+        return values[order[:, :n_near]].mean(axis=1), close
 
     size = max(1, BLOCK_ENTRIES // len(drawn))
     blocks = [slice(begin, begin + size) for begin in range(0, points.shape[0], size)]
-    return np.concatenate(map_in_threads(average, blocks))
+    means, doubtful = (np.concatenate(part) for part in zip(*map_in_threads(average, blocks), strict=True))
+    if doubtful.any():
+        means[doubtful] = values[find_neighbors(drawn, n_near, points[doubtful]).indices].mean(axis=1)
+    return means
 
 
 def to_masses(excess: Floats, strength: float) -> Floats:
