@@ -104,8 +104,8 @@ class ClusterLevels:
     def levels_(self) -> Levels:
         """A tree over the clusters: those that the graph holds apart least are joined first.
 
-        A tuple of n_clusters_ − 1 rows, from fine to coarse, which prints as a table. Each row has ``n_clusters``, how
-        many clusters are left; ``joined``, the two groups of clusters that become one; ``cut``, the normalized cut
+        A tuple of ``n_clusters_ − 1`` rows, from fine to coarse, which prints as a table. Each row has ``n_clusters``,
+        how many clusters are left; ``joined``, the two groups of clusters that become one; ``cut``, the normalized cut
         between both in a graph of theirs alone (before sharpening); and ``stability`` of the new cluster, None where
         no graphs were compared. It is worked out when it is asked for.
         """
