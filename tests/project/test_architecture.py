@@ -7,6 +7,7 @@ import doctest
 import graphlib
 import importlib
 import re
+import runpy
 import subprocess
 import sys
 from functools import cache
@@ -265,3 +266,13 @@ def test_the_page_names_files_that_exist():
     page = (ROOT / "docs" / "architecture.md").read_text()
     for name in re.findall(r"`((?:src/afcm/|tests/|examples/)?[\w/]+\.py)`", page):
         assert (ROOT / name).exists() or (SOURCE / name).exists(), name
+
+
+@pytest.mark.parametrize("library", ["torch", "triton", "dask", "numba"])
+def test_modules_of_a_library_that_is_missing_are_not_looked_through_for_examples(library):
+    """Else `make test` ends in an error where the library is not installed."""
+    ignored = runpy.run_path(str(ROOT / "conftest.py"))["NEEDS"][library]
+    needed = re.compile(rf"^(import|from) {library}\b", re.MULTILINE)
+    paths = [path for path in SOURCE.rglob("*.py") if needed.search(path.read_text(encoding="utf-8"))]
+    missed = [path for path in paths if not any(path.match(glob) for glob in ignored)]
+    assert not missed
