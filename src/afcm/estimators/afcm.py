@@ -472,22 +472,14 @@ class AFCM(ClusterLevels, ViewStability, GraphInputs, OutlierScores):
         )
         self.membership_method_ = fitted.method
         self._fitted = fitted.to_host() if prepared.to_host else fitted
-        forget(self, "anchors_", "n_anchors_")
         if self.noise is None or fitted.densities is None:
             self._store_scores(None)
         else:
             scores = arrays.to_device_of(fitted.own_outlier_scores(prepared.samples), home)
             self._store_scores(fitted.densities.share, scores)
-        if isinstance(prepared, PreparedAnchors):
-            self.anchors_ = prepared.similarity.anchors
-            self.n_anchors_ = self.anchors_.shape[0]
         centers = state.centers if known is None else fitted.extension.centers
         self.cluster_centers_ = arrays.to_device_of(centers, home)
-        self.graph_weight_ = problem.graph_weight
-        self.gamma_cap_ = problem.largest_precision(self.n_clusters_)
-        self.n_components_ = prepared.n_components
-        self.neighbor_recall_ = prepared.recall
-        self.eigen_residual_ = state.eigen_residual
+        self._describe_graph(prepared, problem, state)
         self._store_run(best, memberships, doubt_hard=self.normalized_cut_ > CLEAN_CUT * self.n_clusters_)
         self._store_stability(fitted, agreement, prepared.samples, home)
         if not state.eigen_converged:
@@ -496,6 +488,18 @@ class AFCM(ClusterLevels, ViewStability, GraphInputs, OutlierScores):
                 "may be inaccurate: use more n_neighbors",
                 NotConvergedWarning,
             )
+
+    def _describe_graph(self, prepared: PreparedGraph, problem: Any, state: Any) -> None:
+        """Set what is told about the graph and its eigenvectors."""
+        forget(self, "anchors_", "n_anchors_")
+        if isinstance(prepared, PreparedAnchors):
+            self.anchors_ = prepared.similarity.anchors
+            self.n_anchors_ = self.anchors_.shape[0]
+        self.graph_weight_ = problem.graph_weight
+        self.gamma_cap_ = problem.largest_precision(self.n_clusters_)
+        self.n_components_ = prepared.n_components
+        self.neighbor_recall_ = prepared.recall
+        self.eigen_residual_ = state.eigen_residual
 
     def _has_free_numbers(self, prepared: PreparedGraph) -> bool:
         """Whether nothing but the start numbers the clusters, and the model is not to be as others define it."""
