@@ -51,7 +51,8 @@ def sharpen(graph: Graph, weights: Any, n_clusters: int, n_neighbors: int, *, ba
     most = min(FINEST * n_clusters, graph.degrees.shape[0] // (2 * n_neighbors))
     if graph.components[0] >= n_clusters or most <= n_clusters:
         return SharpenedGraph(graph)
-    vectors = solve_for_sharpening(graph, n_clusters, most)
+    hint = solve_for_sharpening(graph, n_clusters, most)
+    vectors = backend_of(hint).make_contiguous(hint[:, :most])
 
     def share_kept(rows: Any, columns: Any) -> Floats:
         return FLOOR + (1 - FLOOR) * coherence(vectors, (rows, columns), n_clusters)
@@ -59,11 +60,11 @@ def sharpen(graph: Graph, weights: Any, n_clusters: int, n_neighbors: int, *, ba
     sharper = backend_of(weights).multiply_edges(weights, share_kept)
     if balanced and graph.masses is not None:
         sharper, _ = balance(sharper, graph.masses)
-    return SharpenedGraph(normalize_graph(sharper, graph.masses), vectors)
+    return SharpenedGraph(normalize_graph(sharper, graph.masses), hint)
 
 
 def solve_for_sharpening(graph: Graph, n_clusters: int, n_wanted: int) -> Floats:
-    """The leading eigenvectors, the first c of them well and the others roughly."""
+    """The leading eigenvectors, the first c of them well and the others roughly; there may be some beyond them."""
     if eigenvectors.is_worth_filtering(graph, n_wanted):
         return eigenvectors.solve_roughly(graph, n_wanted)
     accurate = eigenvectors.solve_leading(graph, n_clusters).vectors

@@ -52,14 +52,26 @@ def block_width(n_wanted: int) -> int:
 
 
 def filter_subspace(
-    graph: Any, start: Floats, is_good: Callable[[RoughPairs], bool], most_rounds: int = MOST_ROUNDS
+    graph: Any,
+    start: Floats,
+    is_good: Callable[[RoughPairs], bool],
+    most_rounds: int = MOST_ROUNDS,
+    *,
+    near: bool = False,
 ) -> RoughPairs:
     """Leading eigenvectors of a sparse S with eigenvalues in [−1, 1], as many as ``start`` has columns.
 
-    Ends when ``is_good`` of the pairs, when residuals are rounding, or after some rounds.
+    Ends when ``is_good`` of the pairs, when residuals are rounding, or after some rounds. ``near``: all columns of the
+    start lie near the wanted space, and their Ritz values tell where the unwanted part of the spectrum ends.
     """
     single, block = to_single_precision(graph), backend_of(start).to_single(start)
-    unwanted, spread = estimate_eigenvalue(single, block.shape[1]), FIRST_SPREAD
+    if near:
+        pairs = rayleigh_ritz(single, fill(tall.orthonormalize(block), block.shape[1], most_rounds))
+        if is_good(pairs):
+            return pairs
+        block, unwanted, spread = pairs.vectors, min(float(pairs.values[-1]), 1 - CLOSEST), SPREAD
+    else:
+        unwanted, spread = estimate_eigenvalue(single, block.shape[1]), FIRST_SPREAD
     for number in range(most_rounds):
         filtered = tall.orthonormalize(apply_filter(single, block, unwanted, spread))
         pairs = rayleigh_ritz(single, fill(filtered, block.shape[1], number))
