@@ -19,10 +19,10 @@ POWER = 4
 
 @triton.jit
 def _filter_rows(
-    offsets, columns, entries, block, before, result, width, f0, f1, f2,
+    offsets, columns, entries, block, fixed, before, result, width, f0, f1, f2,
     plain: tl.constexpr, COLUMNS: tl.constexpr, EDGES: tl.constexpr,
 ):  # fmt: skip
-    """``f₀ A X + f₁ X + f₂ Y``, or ``A X`` if plain: a program writes one row."""
+    """``f₀ A X + f₁ F + f₂ Y``, or ``A X`` if plain: a program writes one row."""
     row = tl.program_id(0).to(tl.int64)
     at = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)
     inside = at < width
@@ -36,7 +36,7 @@ def _filter_rows(
         theirs = tl.load(block + node[:, None] * width + at[None, :], mask=there[:, None] & inside[None, :], other=0.0)
         total += tl.sum(entry[:, None] * theirs, axis=0)
     if not plain:
-        own = tl.load(block + row * width + at, mask=inside, other=0.0)
+        own = tl.load(fixed + row * width + at, mask=inside, other=0.0)
         old = tl.load(before + row * width + at, mask=inside, other=0.0)
         total = (f0 * total + f1 * own + f2 * old).to(result.dtype.element_ty)
     tl.store(result + row * width + at, total, mask=inside)
@@ -67,21 +67,23 @@ def multiply_rows(matrix: Any, block: Any) -> Any:
     """A CSR matrix times a block of vectors in rows."""
     block = block.contiguous()
     result = torch.empty((matrix.shape[0], block.shape[1]), dtype=block.dtype, device=block.device)
-    _launch(matrix, block, block, (1.0, 0.0, 0.0), result, plain=True)
+    _launch(matrix, (block, block, block), (1.0, 0.0, 0.0), result, plain=True)
     return result
 
 
-def filter_rows(matrix: Any, block: Any, before: Any, factors: Sequence[float], result: Any) -> None:
-    """``result ← f₀ A block + f₁ block + f₂ before``; all blocks are contiguous."""
-    _launch(matrix, block, before, factors, result, plain=False)
+def filter_rows(
+    matrix: Any, block: Any, fixed: Any, before: Any, factors: Sequence[float], result: Any
+) -> None:
+    """``result ← f₀ A block + f₁ fixed + f₂ before``; all blocks are contiguous."""
+    _launch(matrix, (block, fixed, before), factors, result, plain=False)
 
 
-def _launch(matrix: Any, block: Any, before: Any, factors: Sequence[float], result: Any, *, plain: bool) -> None:
-    width = block.shape[1]
+def _launch(matrix: Any, blocks: tuple[Any, ...], factors: Sequence[float], result: Any, *, plain: bool) -> None:
+    width = result.shape[1]
     n_columns = min(triton.next_power_of_2(width), MOST_COLUMNS)
     n_edges = min(AT_A_TIME // n_columns, 32)
     grid = (matrix.shape[0], triton.cdiv(width, n_columns))
-    parts = (matrix.indptr, matrix.indices, matrix.data, block, before, result)
+    parts = (matrix.indptr, matrix.indices, matrix.data, *blocks, result)
     _filter_rows[grid](*parts, width, *factors, plain, n_columns, n_edges, num_warps=1)
 
 

@@ -37,12 +37,21 @@ def multiply_rows(offsets: Any, columns: Any, entries: Any, block: Any, begin: i
 
 @compile_fast
 def filter_rows(
-    offsets: Any, columns: Any, entries: Any, block: Any, before: Any, factors: Any, begin: int, end: int, result: Any
+    offsets: Any,
+    columns: Any,
+    entries: Any,
+    block: Any,
+    fixed: Any,
+    before: Any,
+    factors: Any,
+    begin: int,
+    end: int,
+    result: Any,
 ) -> None:
-    """``f₀ A X + f₁ X + f₂ Y`` in one pass: a step of a three-term recurrence."""
+    """``f₀ A X + f₁ F + f₂ Y`` in one pass: a step of a three-term recurrence, where F may be X."""
     width = block.shape[1]
     for i in range(begin, end):
-        row, own, old = result[i], block[i], before[i]
+        row, own, old = result[i], fixed[i], before[i]
         for j in range(width):
             row[j] = factors[1] * own[j] + factors[2] * old[j]
         at, last = offsets[i], offsets[i + 1]

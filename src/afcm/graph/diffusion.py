@@ -11,7 +11,9 @@ from typing import Any
 
 from array_api_compat import array_namespace
 
+from afcm.arrays import backend_of
 from afcm.graph.affinity import Graph
+from afcm.linalg.products import is_worth_single, to_single_precision
 from afcm.linalg.ratios import ratio
 
 # The walk returns to its start with this probability after each step, so it is about ten steps long. Of .5, .2, .1 and
@@ -29,10 +31,17 @@ def diffuse(graph: Graph, memberships: Any, restart: float = RESTART) -> Any:
     row.
     """
     xp = array_namespace(memberships)
-    scale, rate = xp.sqrt(graph.volumes)[:, None], 1 - restart
+    scale = xp.sqrt(graph.volumes)[:, None]
     fixed = memberships * scale  # P = (MD)^{-1/2} S (MD)^{1/2}
+    alternate = _alternate_single if is_worth_single(graph.affinity, memberships.shape[1]) else _alternate
+    walked = xp.clip(ratio(alternate(graph, fixed, restart), scale, memberships), 0.0, 1.0)
+    return walked / xp.sum(walked, axis=1, keepdims=True)
+
+
+def _alternate(graph: Graph, fixed: Any, restart: float) -> Any:
+    """``x ← ω (r F + (1 − r) S x − x') + x'`` until x is known."""
+    rate, weight = 1 - restart, 2.0
     before, current = fixed, restart * fixed + rate * (graph.operator @ fixed)
-    weight = 2.0
     for _ in range(count_steps(rate) - 1):
         weight = 1 / (1 - rate**2 * weight / 4)
         image = graph.operator @ current
@@ -42,8 +51,21 @@ def diffuse(graph: Graph, memberships: Any, restart: float = RESTART) -> Any:
         image *= weight
         image += before
         before, current = current, image
-    walked = xp.clip(ratio(current, scale, memberships), 0.0, 1.0)
-    return walked / xp.sum(walked, axis=1, keepdims=True)
+    return current
+
+
+def _alternate_single(graph: Graph, fixed: Any, restart: float) -> Any:
+    """`_alternate` in single precision, a step in one pass over the memory."""
+    xp, backend = array_namespace(fixed), backend_of(fixed)
+    matrix, single, rate, weight = to_single_precision(graph.affinity), backend.to_single(fixed), 1 - restart, 2.0
+    before, current, spare = single, xp.empty_like(single), xp.empty_like(single)
+    matrix.recur(single, single, (rate, restart, 0.0), current)
+    for _ in range(count_steps(rate) - 1):
+        weight = 1 / (1 - rate**2 * weight / 4)
+        matrix.recur(current, before, (weight * rate, weight * restart, 1 - weight), spare, single)
+        used = xp.empty_like(single) if before is single else before
+        before, current, spare = current, spare, used
+    return xp.astype(current, fixed.dtype)
 
 
 def count_steps(rate: float) -> int:

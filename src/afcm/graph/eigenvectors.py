@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from array_api_compat import array_namespace, device
 from numpy.linalg import norm
 
@@ -15,7 +14,7 @@ from afcm.arrays import backend_of, from_host, to_host
 from afcm.graph.affinity import Graph
 from afcm.linalg import eigensolver, filtered_subspace
 from afcm.linalg.operator import Eigenpairs, GraphPlusLowRank
-from afcm.linalg.products import arrange_rows, is_worth_compiling
+from afcm.linalg.products import arrange_rows, is_worth_single
 from afcm.linalg.search_space import n_guards
 
 # A start needs the right subspace, not its last digits (radians).
@@ -91,9 +90,8 @@ def filter_leading(
 
 def is_worth_filtering(graph: Graph, n_wanted: int) -> bool:
     """Whether the graph has sparse similarities, is large, and much taller than the block of wanted vectors."""
-    width, affinity = filtered_subspace.block_width(n_wanted), graph.affinity
-    stored = sp.issparse(affinity) or getattr(affinity, "on_device", False)
-    return bool(stored and graph.degrees.shape[0] >= TALL * width and is_worth_compiling(affinity, width))
+    width = filtered_subspace.block_width(n_wanted)
+    return graph.degrees.shape[0] >= TALL * width and is_worth_single(graph.affinity, width)
 
 
 def search_block(

@@ -21,9 +21,10 @@ from scipy.linalg import eigh
 from afcm._typing import Floats
 from afcm._util.threads import one_blas_thread
 from afcm.arrays import to_device_of
+from afcm.linalg.chebyshev import apply_filter, log_growth
+from afcm.linalg.dominant_factor import solve_outweighed
 from afcm.linalg.operator import Eigenpairs, GraphPlusLowRank
-from afcm.linalg.search_space import RitzPairs, SearchSpace
-from afcm.linalg.tall import row_slices
+from afcm.linalg.search_space import SearchSpace
 
 # Up to so many samples, or so many per wanted vector, one dense `eigh` beats dozens of sparse products (make bench).
 DENSE_LIMIT, DENSE_PER_VECTOR = 400, 25
@@ -78,9 +79,10 @@ def leading_eigenvectors(
         Solver for a small graph; it may remember what it learned about this graph.
     """
     solver = DenseSolver() if dense is None else dense
-    found = None
     with one_blas_thread():
-        if operator.size > max(DENSE_LIMIT, DENSE_PER_VECTOR * n_wanted) and not solver.has_basis:
+        found = solve_outweighed(operator, n_wanted)
+        large = operator.size > max(DENSE_LIMIT, DENSE_PER_VECTOR * n_wanted)
+        if found is None and large and not solver.has_basis:
             found = _search(SearchSpace(operator, n_wanted, start), extra, (trace_tol, angle_tol), max_steps)
         if found is None:  # solved on the host, wherever the arrays are
             found = solver(operator.to_host(), n_wanted, trace_tol, angle_tol)
@@ -105,7 +107,9 @@ def _search(
         converged = ritz.trace_error <= trace_tol or ritz.angle <= angle_tol
         if converged or step == max_steps:
             break
-        directions, degree = _apply_filter(operator, ritz, ritz.unconverged(trace_tol))
+        unwanted = (-abs(operator.weight), ritz.unwanted)
+        degree = _filter_degree(log_growth(ritz.values, unwanted), ritz.n_wanted)
+        directions = apply_filter(operator, ritz.unconverged(trace_tol), unwanted, float(ritz.values[0]), degree)
         space.n_products += degree
         grown = space.expand(directions)
         del directions
@@ -126,32 +130,8 @@ def dense_eigenvectors(operator: GraphPlusLowRank, n_wanted: int) -> Eigenpairs:
     return Eigenpairs(vectors, values[::-1], operator.graph @ vectors, 0.0, 0.0, 0, True)
 
 
-def _apply_filter(operator: GraphPlusLowRank, ritz: RitzPairs, block: Floats) -> tuple[Floats, int]:
-    """``p(A) @ block`` and the degree of p, a Chebyshev polynomial that is small on the unwanted spectrum.
-
-    The unwanted part is [−weight, `RitzPairs.unwanted`]; the three-term recurrence is scaled to be 1 at the
-    largest Ritz value, so it cannot overflow however large γ/λ is.
-    """
-    low, high, top = -abs(operator.weight), ritz.unwanted, float(ritz.values[0])
-    center, half = (high + low) / 2, max((high - low) / 2, float(np.finfo(float).tiny))
-    degree = _filter_degree((ritz.values - center) / half, ritz.n_wanted)
-    ratio = half / (top - center)
-    previous, scaling = block, ratio
-    current: Floats = (operator @ block - center * block) * (ratio / half)
-    for _ in range(degree - 1):
-        following = 1 / (2 / ratio - scaling)
-        image = operator @ current
-        for rows in row_slices(image):
-            image[rows] -= center * current[rows]
-            image[rows] *= 2 * following / half
-            image[rows] -= (scaling * following) * previous[rows]
-        previous, current, scaling = current, image, following
-    return current, degree
-
-
-def _filter_degree(mapped: Floats, n_wanted: int) -> int:
-    """The Chebyshev degree that pays off, from Ritz values mapped so that the unwanted lie in [−1, 1]."""
-    growth = np.arccosh(np.maximum(mapped, 1.0))  # log-growth per degree
+def _filter_degree(growth: Floats, n_wanted: int) -> int:
+    """The Chebyshev degree that pays off, from the log-growth of each Ritz value with the degree."""
     slowest, fastest = growth[min(n_wanted, growth.size) - 1], growth[0]
     useful = FILTER_GAIN / max(slowest, FILTER_GAIN / MAX_DEGREE)
     harmless = FILTER_SPREAD / max(fastest - slowest, FILTER_SPREAD / MAX_DEGREE)

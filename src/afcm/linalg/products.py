@@ -94,14 +94,17 @@ class CompiledSparse(NamedTuple):
         for_each(multiply, self.bands)
         return product
 
-    def recur(self, block: Floats, before: Floats, factors: Sequence[float], result: Floats) -> None:
-        """``result ← f₀ A block + f₁ block + f₂ before``."""
+    def recur(
+        self, block: Floats, before: Floats, factors: Sequence[float], result: Floats, fixed: Floats | None = None
+    ) -> None:
+        """``result ← f₀ A block + f₁ fixed + f₂ before``; ``fixed`` is the block unless it is given."""
         from afcm.compiled.sparse import filter_rows
 
         numbers = np.array(factors, dtype=block.dtype)
+        parts = (block, block if fixed is None else fixed, before, numbers)
 
         def work(band: tuple[int, int]) -> None:
-            filter_rows(self.offsets, self.columns, self.entries, block, before, numbers, *band, result)
+            filter_rows(self.offsets, self.columns, self.entries, *parts, *band, result)
 
         for_each(work, self.bands)
 
@@ -111,6 +114,12 @@ def is_worth_compiling(matrix: Any, width: int) -> bool:
     if matrix.nnz * width < WORTH_COMPILING:
         return False
     return bool(getattr(matrix, "on_device", False) or is_usable("numba", "fast"))
+
+
+def is_worth_single(matrix: Any, width: int) -> bool:
+    """Whether the matrix is stored with its zeros left out, and so large that `to_single_precision` pays."""
+    stored = sp.issparse(matrix) or getattr(matrix, "on_device", False)
+    return bool(stored and is_worth_compiling(matrix, width))
 
 
 def to_single_precision(matrix: Any) -> Any:

@@ -33,14 +33,15 @@ class DeviceSparse(SparseTensor):
 
         return multiply_rows(self, block)
 
-    def recur(self, block: Any, before: Any, factors: Sequence[float], result: Any) -> None:
-        """``result ← f₀ A block + f₁ block + f₂ before``."""
+    def recur(self, block: Any, before: Any, factors: Sequence[float], result: Any, fixed: Any = None) -> None:
+        """``result ← f₀ A block + f₁ fixed + f₂ before``; ``fixed`` is the block unless it is given."""
+        fixed = block if fixed is None else fixed
         if self._is_fused and block.dtype == torch.float32:  # the kernel's factors have single precision
             from afcm.compiled.cuda_sparse import filter_rows
 
-            filter_rows(self, block, before, factors, result)
+            filter_rows(self, block, fixed, before, factors, result)
             return
-        torch.mul(block, factors[1], out=result)
+        torch.mul(fixed, factors[1], out=result)
         result.add_(before, alpha=factors[2]).add_(self @ block, alpha=factors[0])
 
     @cached_property
