@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import ContextDecorator, contextmanager
 from contextvars import ContextVar, copy_context
 from functools import cache
 from threading import Lock
@@ -34,7 +34,7 @@ def _libraries() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-class _BlasLimit:
+class _BlasLimit(ContextDecorator):
     """The number of BLAS threads is global: the first thread to enter sets it, the last to leave restores it."""
 
     def __init__(self) -> None:
@@ -61,8 +61,8 @@ class _BlasLimit:
 _blas_limit = _BlasLimit()
 
 
-def one_blas_thread() -> AbstractContextManager[None]:
-    """A context in which BLAS uses one thread, so that it does not compete with ours (its idle threads spin)."""
+def one_blas_thread() -> _BlasLimit:
+    """A context, or decorator, in which BLAS uses one thread: it would compete with ours (its idle threads spin)."""
     return _blas_limit
 
 

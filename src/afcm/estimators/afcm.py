@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from afcm import arrays
 from afcm._util.messages import warn_user
+from afcm._util.threads import one_blas_thread
 from afcm.checkpoints import check_checkpoint_early, open_journal
 from afcm.estimators import validation
 from afcm.estimators.graph_inputs import GraphInputs
@@ -315,6 +316,7 @@ class AFCM(ClusterLevels, ViewStability, GraphInputs, OutlierScores):
         setting |= {"noise": None, "memberships": "paper"}
         return cls(n_clusters, n_neighbors=n_neighbors, graph_weight=graph_weight, **(setting | changes))
 
+    @one_blas_thread()
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn the embedding, the clusters and γ.
 
@@ -364,6 +366,7 @@ class AFCM(ClusterLevels, ViewStability, GraphInputs, OutlierScores):
             raise interrupt
         return self
 
+    @one_blas_thread()
     def prepare(self, X: Any, sample_weight: Any = None) -> PreparedGraph:
         """Validate X and build its graph, for many fits on the same samples.
 

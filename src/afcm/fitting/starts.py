@@ -31,8 +31,8 @@ from afcm.models.plain import PlainProblem
 # Random restarts of k-means on the rows of the spectral embedding (cheap: c columns).
 KMEANS_RESTARTS = 5
 # From so many entries on (rows × columns) seeding costs more than k-means itself: then it starts from pivots, and so
-# often from seeds that were drawn among so many rows, or so many for each cluster.
-MANY_ENTRIES, FEW_RESTARTS, LEAST_ROWS, ROWS_PER_CLUSTER = 250_000, 2, 2000, 20
+# often from seeds that were drawn among so many rows, or so many for each cluster; all in single precision.
+MANY_ENTRIES, FEW_RESTARTS, LEAST_ROWS, ROWS_PER_CLUSTER = 250_000, 1, 2000, 20
 # k-means++ sees at most this many samples.
 SEED_SAMPLE = 50_000
 # A start with a normalized cut below this, per cluster, needs no rival; a rival wins with less than this share of it.
@@ -98,7 +98,8 @@ def spectral_start(
     cut = normalized_cut(graph, best)
     if cut > CLEAN * n_clusters:
         walk = eigen.vectors * inverse_sqrt(graph.volumes)[:, None]
-        other = one_hot(k_means(walk, n_clusters, graph.masses, random, n_runs), n_clusters)
+        few = walk.shape[0] * n_clusters < MANY_ENTRIES  # else pivots alone: a tiny cluster is the first of them
+        other = one_hot(k_means(walk, n_clusters, graph.masses, random, n_runs if few else 1), n_clusters)
         if normalized_cut(graph, other) < DECISIVE * cut:
             best = other
     return eigen, best
@@ -118,6 +119,7 @@ def k_means(
     if points.size < MANY_ENTRIES:
         runs = [KMeans(n_clusters, n_init=n_runs, random_state=random)]
     else:  # seeds are cheap, and the pivots are nearly always the best of them
+        points = points.astype(np.float32)
         seeds = choose_seeds(points, n_clusters, masses, random, n_runs)
         runs = [KMeans(n_clusters, init=centers, n_init=1, random_state=random) for centers in seeds]
     return label_by_best(runs, points, masses)
@@ -157,9 +159,9 @@ def draw_seeds(points: Floats, n_clusters: int, masses: Floats | None, random: n
     size = min(max(LEAST_ROWS, ROWS_PER_CLUSTER * n_clusters), points.shape[0])
     chosen = draw_few_rows(points.shape[0], size, random) if is_tensor(points) else draw_rows(len(points), size, random)
     weights = np.ones(size) if masses is None else to_host(take_rows(masses, chosen))
-    rows = to_host(take_rows(points, chosen))
+    rows = to_host(take_rows(points, chosen)).astype(np.float32, copy=False)
     squares, n_trials = np.einsum("ij,ij->i", rows, rows), 2 + int(np.log(n_clusters))
-    centers, nearest = np.empty((n_clusters, points.shape[1])), np.full(size, np.inf)
+    centers, nearest = np.empty((n_clusters, points.shape[1])), np.full(size, np.inf, dtype=np.float32)
     for number in range(n_clusters):
         sums = np.cumsum(weights if number == 0 else weights * nearest)
         draws = random.random_sample(1 if number == 0 else n_trials) * sums[-1]

@@ -43,9 +43,9 @@ LEAST_MASS = 1e-6
 LEAST_PIECE = 0.5
 # Rows that are compared with the sample at a time; up to how many drawn nodes all distances are taken, and how many of
 # them at a time.
-BLOCK_ROWS, FEW_SAMPLED, BLOCK_ENTRIES = 65_536, 1024, 1 << 19
+BLOCK_ROWS, FEW_SAMPLED, BLOCK_ENTRIES = 65_536, 1024, 1 << 17
 # Squared distances that differ by less than this, in units of squared lengths, may be equal but for rounding.
-ROUNDING = 1e-13
+ROUNDING = {np.float32: 2e-6, np.float64: 1e-13}
 
 
 def density_masses(
@@ -103,30 +103,42 @@ def average_surroundings(points: Any, values: Floats, n_clusters: int) -> Floats
     return xp.concat(means)
 
 
-def average_nearest(drawn: Floats, values: Floats, n_near: int, points: Floats) -> Floats:
+def average_nearest(
+    drawn: Floats, values: Floats, n_near: int, points: Floats, precision: type = np.float32
+) -> Floats:
     """Mean of the values of the nearest drawn points to each point, by all distances: for few drawn ones.
 
-    Where rounding may decide which are the nearest, `find_neighbors` does.
+    Where rounding may decide which are the nearest, double precision does, and then `find_neighbors`.
     """
     if n_near == len(drawn):
         return np.full(points.shape[0], values.mean())
     center = drawn.mean(axis=0, dtype=np.float64)  # far from the origin products lose digits
-    near = drawn - center
+    shifted = drawn - center
+    scale = 1 / (float(np.abs(shifted).max()) or 1.0)
+    near = (shifted * scale).astype(precision)
     lengths = np.einsum("ij,ij->i", near, near)
 
     def average(rows: slice) -> tuple[Floats, Masks]:
-        own = points[rows] - center
-        costs = lengths - 2.0 * (own @ near.T)
-        order = np.argpartition(costs, (n_near - 1, n_near), axis=1)[:, : n_near + 1]
-        last, beyond = np.take_along_axis(costs, order[:, -2:], axis=1).T
-        close = beyond - last <= ROUNDING * (lengths.max() + np.einsum("ij,ij->i", own, own))
-        return values[order[:, :n_near]].mean(axis=1), close
+        own = ((points[rows] - center) * scale).astype(precision)
+        costs = own @ (-2 * near.T)
+        costs += lengths
+        parted = np.partition(costs, n_near, axis=1)
+        last = parted[:, :n_near].max(axis=1)
+        error = ROUNDING[precision] * (lengths.max() + np.einsum("ij,ij->i", own, own))
+        return (costs <= last[:, None]) @ values / n_near, ~(parted[:, n_near] - last > error)  # also where not a number
 
     size = max(1, BLOCK_ENTRIES // len(drawn))
     blocks = [slice(begin, begin + size) for begin in range(0, points.shape[0], size)]
-    means, doubtful = (np.concatenate(part) for part in zip(*map_in_threads(average, blocks), strict=True))
+    with np.errstate(over="ignore", invalid="ignore"):
+        means, doubtful = (np.concatenate(part) for part in zip(*map_in_threads(average, blocks), strict=True))
     if doubtful.any():
-        means[doubtful] = values[find_neighbors(drawn, n_near, points[doubtful]).indices].mean(axis=1)
+        rest = points[doubtful]
+        exact = precision is np.float64
+        means[doubtful] = (
+            values[find_neighbors(drawn, n_near, rest).indices].mean(axis=1)
+            if exact
+            else average_nearest(drawn, values, n_near, rest, np.float64)
+        )
     return means
 
 

@@ -13,7 +13,7 @@ from array_api_compat import array_namespace
 
 from afcm.arrays import backend_of
 from afcm.graph.affinity import Graph
-from afcm.linalg.products import is_worth_single, to_single_precision
+from afcm.linalg.products import is_stored, is_worth_compiling, to_single_precision
 from afcm.linalg.ratios import ratio
 
 # The walk returns to its start with this probability after each step, so it is about ten steps long. Of .5, .2, .1 and
@@ -33,7 +33,9 @@ def diffuse(graph: Graph, memberships: Any, restart: float = RESTART) -> Any:
     xp = array_namespace(memberships)
     scale = xp.sqrt(graph.volumes)[:, None]
     fixed = memberships * scale  # P = (MD)^{-1/2} S (MD)^{1/2}
-    alternate = _alternate_single if is_worth_single(graph.affinity, memberships.shape[1]) else _alternate
+    width = memberships.shape[1]
+    single = is_stored(graph.affinity) and is_worth_compiling(graph.affinity, width)
+    alternate = _alternate_single if single else _alternate
     walked = xp.clip(ratio(alternate(graph, fixed, restart), scale, memberships), 0.0, 1.0)
     return walked / xp.sum(walked, axis=1, keepdims=True)
 
@@ -57,7 +59,7 @@ def _alternate(graph: Graph, fixed: Any, restart: float) -> Any:
 def _alternate_single(graph: Graph, fixed: Any, restart: float) -> Any:
     """`_alternate` in single precision, a step in one pass over the memory."""
     xp, backend = array_namespace(fixed), backend_of(fixed)
-    matrix, single, rate, weight = to_single_precision(graph.affinity), backend.to_single(fixed), 1 - restart, 2.0
+    matrix, single, rate, weight = to_single_precision(graph.affinity, fixed.shape[1]), backend.to_single(fixed), 1 - restart, 2.0
     before, current, spare = single, xp.empty_like(single), xp.empty_like(single)
     matrix.recur(single, single, (rate, restart, 0.0), current)
     for _ in range(count_steps(rate) - 1):

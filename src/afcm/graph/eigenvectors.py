@@ -14,7 +14,7 @@ from afcm.arrays import backend_of, from_host, to_host
 from afcm.graph.affinity import Graph
 from afcm.linalg import eigensolver, filtered_subspace
 from afcm.linalg.operator import Eigenpairs, GraphPlusLowRank
-from afcm.linalg.products import arrange_rows, is_worth_single
+from afcm.linalg.products import arrange_rows, is_stored
 from afcm.linalg.search_space import n_guards
 
 # A start needs the right subspace, not its last digits (radians).
@@ -26,8 +26,8 @@ SINGLE_ANGLE = 1e-5
 ROUGH_ANGLE, ROUGH_ROUNDS = 0.2, 3
 # A column of a hint of which less than this share of its length is new says nothing new.
 HARDLY = 0.1
-# A graph has at least so many nodes for each vector of a block that is filtered.
-TALL = 8
+# A graph has at least so many nodes, and so many for each vector of a block, where that block is filtered.
+FILTERED, TALL = 1000, 8
 
 
 def indicator(labels: Any, n_groups: int) -> Any:
@@ -90,8 +90,8 @@ def filter_leading(
 
 def is_worth_filtering(graph: Graph, n_wanted: int) -> bool:
     """Whether the graph has sparse similarities, is large, and much taller than the block of wanted vectors."""
-    width = filtered_subspace.block_width(n_wanted)
-    return graph.degrees.shape[0] >= TALL * width and is_worth_single(graph.affinity, width)
+    n_nodes = graph.degrees.shape[0]
+    return is_stored(graph.affinity) and n_nodes >= max(FILTERED, TALL * filtered_subspace.block_width(n_wanted))
 
 
 def search_block(

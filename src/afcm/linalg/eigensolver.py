@@ -24,7 +24,7 @@ from afcm.arrays import to_device_of
 from afcm.linalg.chebyshev import apply_filter, log_growth
 from afcm.linalg.dominant_factor import solve_outweighed
 from afcm.linalg.operator import Eigenpairs, GraphPlusLowRank
-from afcm.linalg.search_space import SearchSpace
+from afcm.linalg.search_space import RitzPairs, SearchSpace
 
 # Up to so many samples, or so many per wanted vector, one dense `eigh` beats dozens of sparse products (make bench).
 DENSE_LIMIT, DENSE_PER_VECTOR = 400, 25
@@ -107,9 +107,7 @@ def _search(
         converged = ritz.trace_error <= trace_tol or ritz.angle <= angle_tol
         if converged or step == max_steps:
             break
-        unwanted = (-abs(operator.weight), ritz.unwanted)
-        degree = _filter_degree(log_growth(ritz.values, unwanted), ritz.n_wanted)
-        directions = apply_filter(operator, ritz.unconverged(trace_tol), unwanted, float(ritz.values[0]), degree)
+        directions, degree = _apply_filter(operator, ritz, ritz.unconverged(trace_tol))
         space.n_products += degree
         grown = space.expand(directions)
         del directions
@@ -128,6 +126,13 @@ def dense_eigenvectors(operator: GraphPlusLowRank, n_wanted: int) -> Eigenpairs:
         values, vectors = (part[..., -n_wanted:] for part in eigh(operator.to_dense(), driver="evd"))
     vectors = np.ascontiguousarray(vectors[:, ::-1])
     return Eigenpairs(vectors, values[::-1], operator.graph @ vectors, 0.0, 0.0, 0, True)
+
+
+def _apply_filter(operator: GraphPlusLowRank, ritz: RitzPairs, block: Floats) -> tuple[Floats, int]:
+    """``p(A) @ block`` and the degree of p, which is small from −|weight| to `RitzPairs.unwanted`."""
+    unwanted = (-abs(operator.weight), ritz.unwanted)
+    degree = _filter_degree(log_growth(ritz.values, unwanted), ritz.n_wanted)
+    return apply_filter(operator, block, unwanted, float(ritz.values[0]), degree), degree
 
 
 def _filter_degree(growth: Floats, n_wanted: int) -> int:

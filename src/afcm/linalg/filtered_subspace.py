@@ -17,6 +17,7 @@ from array_api_compat import array_namespace
 from scipy.linalg import eigh, eigh_tridiagonal
 
 from afcm._typing import Floats
+from afcm._util.threads import one_blas_thread
 from afcm.arrays import backend_of, from_host, to_host
 from afcm.linalg import tall
 from afcm.linalg.operator import Eigenpairs
@@ -51,6 +52,7 @@ def block_width(n_wanted: int) -> int:
     return n_wanted + max(FEWEST_GUARDS, n_wanted // GUARDS)
 
 
+@one_blas_thread()
 def filter_subspace(
     graph: Any,
     start: Floats,
@@ -64,7 +66,7 @@ def filter_subspace(
     Ends when ``is_good`` of the pairs, when residuals are rounding, or after some rounds. ``near``: all columns of the
     start lie near the wanted space, and their Ritz values tell where the unwanted part of the spectrum ends.
     """
-    single, block = to_single_precision(graph), backend_of(start).to_single(start)
+    single, block = to_single_precision(graph, start.shape[1]), backend_of(start).to_single(start)
     if near:
         pairs = rayleigh_ritz(single, fill(tall.orthonormalize(block), block.shape[1], most_rounds))
         if is_good(pairs):

@@ -109,6 +109,26 @@ class CompiledSparse(NamedTuple):
         for_each(work, self.bands)
 
 
+class SingleSparse:
+    """A CSR matrix in single precision that knows ``@`` and ``recur``, by SciPy's products."""
+
+    def __init__(self, matrix: Any) -> None:
+        self.shape, self._operator = matrix.shape, parallelize(matrix.astype(np.float32))
+
+    def __matmul__(self, block: Floats) -> Floats:
+        product: Floats = self._operator @ block
+        return product
+
+    def recur(
+        self, block: Floats, before: Floats, factors: Sequence[float], result: Floats, fixed: Floats | None = None
+    ) -> None:
+        """``result ← f₀ A block + f₁ fixed + f₂ before``; ``fixed`` is the block unless it is given."""
+        first, second, third = np.array(factors, dtype=np.float32)
+        np.multiply(block if fixed is None else fixed, second, out=result)
+        result += third * before
+        result += first * (self @ block)
+
+
 def is_worth_compiling(matrix: Any, width: int) -> bool:
     """Whether products with blocks of this width are so large that compiled loops pay, and can be made."""
     if matrix.nnz * width < WORTH_COMPILING:
@@ -116,19 +136,19 @@ def is_worth_compiling(matrix: Any, width: int) -> bool:
     return bool(getattr(matrix, "on_device", False) or is_usable("numba", "fast"))
 
 
-def is_worth_single(matrix: Any, width: int) -> bool:
-    """Whether the matrix is stored with its zeros left out, and so large that `to_single_precision` pays."""
-    stored = sp.issparse(matrix) or getattr(matrix, "on_device", False)
-    return bool(stored and is_worth_compiling(matrix, width))
-
-
-def to_single_precision(matrix: Any) -> Any:
-    """A copy of the matrix in float32 that can be multiplied and knows ``recur``."""
+def to_single_precision(matrix: Any, width: int) -> Any:
+    """A copy of the matrix in float32 that can be multiplied with blocks of this width and knows ``recur``."""
     if not getattr(matrix, "on_device", False):
-        return CompiledSparse.from_matrix(matrix, np.float32)
+        compiled = is_worth_compiling(matrix, width)
+        return CompiledSparse.from_matrix(matrix, np.float32) if compiled else SingleSparse(matrix)
     from afcm.linalg.torch_products import DeviceSparse
 
     return DeviceSparse.from_tensor(matrix, backend_of(matrix).to_single(matrix.data).dtype)
+
+
+def is_stored(matrix: Any) -> bool:
+    """Whether the matrix is stored with its zeros left out, on the host or on a device."""
+    return bool(sp.issparse(matrix) or getattr(matrix, "on_device", False))
 
 
 def parallelize(matrix: Any) -> Any:

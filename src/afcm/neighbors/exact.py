@@ -21,6 +21,8 @@ from afcm._typing import Floats, Integers
 BLOCK_ELEMENTS = 750_000
 # Samples per cell, most cells, samples per cell that cells are learned from, and rounds of learning.
 CELL_SIZE, MOST_CELLS, LEARNED_FROM, ROUNDS = 512, 256, 16, 4
+# Up to so many samples all are compared: ruling some out costs as much. Queries that a thread takes at a time then.
+FEW_SAMPLES, BAND_ROWS = 4096, 512
 # If more than this share of the samples is within reach, all are searched, in one frame that all cells share.
 MOST_WORTH_COPYING = 0.5
 # Squared distances in float32 are wrong by at most about this share of the largest squared length.
@@ -73,6 +75,8 @@ class CellTable:
 
     def group_queries(self, queries: Floats) -> list[tuple[int, Integers]]:
         """Cells and the numbers of their queries, the largest group first, so that threads finish together."""
+        if self.radii.size == 1:
+            return [(0, rows) for rows in np.split(np.arange(len(queries)), range(BAND_ROWS, len(queries), BAND_ROWS))]
         cells, _ = assign_to_centers(queries, self.centers)
         groups = [(cell, np.flatnonzero(cells == cell)) for cell in range(self.radii.size)]
         return sorted((group for group in groups if group[1].size), key=lambda group: -group[1].size)
@@ -175,6 +179,8 @@ def select_smallest(values: Floats, count: int) -> Integers:
 
 def learn_centers(points: Floats) -> Floats:
     """Centers of cells, by a few rounds of k-means on some of the samples."""
+    if points.shape[0] <= FEW_SAMPLES:
+        return points.mean(axis=0, dtype=np.float64, keepdims=True)
     n_cells = int(np.clip(points.shape[0] // CELL_SIZE, 1, MOST_CELLS))
     chosen = np.random.default_rng(0).choice(
         points.shape[0], min(points.shape[0], LEARNED_FROM * n_cells), replace=False

@@ -132,9 +132,12 @@ def _search_again(result: Neighbors, points: Floats, queries: Floats | None, row
 def measure_candidates(points: Floats, queries: Floats, indices: Integers, k: int) -> Neighbors:
     """The k nearest of each query's candidates by distances in float64, nearest first, ties by row number."""
     squared = np.empty(indices.shape)
-    for rows in _slices(indices.shape[0], indices.shape[1] * points.shape[1]):
+
+    def measure(rows: slice) -> None:
         difference = points[indices[rows]].astype(np.float64) - queries[rows, None, :]
         squared[rows] = np.einsum("ijd,ijd->ij", difference, difference)
+
+    threads.for_each(measure, _slices(indices.shape[0], indices.shape[1] * points.shape[1]))
     order = np.lexsort((indices, squared))[:, :k]
     return Neighbors(np.take_along_axis(indices, order, axis=1), np.take_along_axis(squared, order, axis=1))
 
