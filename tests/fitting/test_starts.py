@@ -271,7 +271,7 @@ def test_tensors_keep_their_place():
             starts.k_means(tensors[0], 4, tensors[1], seeded(), 3)
     assert len(calls) == 1
     assert calls[0][:2] == tensors
-    assert len(calls[0][2]) == 3  # seeds: the pivots and two that are drawn
+    assert len(calls[0][2]) == 2  # seeds: the pivots and some that are drawn
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -299,11 +299,13 @@ def test_k_means_of_many_rows_is_the_best_of_pivots_and_seeds(weighted, monkeypa
     points = rng.standard_normal((400, 5))
     masses = rng.uniform(0.5, 2.0, 400) if weighted else None
     monkeypatch.setattr(starts, "MANY_ENTRIES", 2000)
-    random = seeded()
-    centers = [points[find_pivots(points, 5)]] + [starts.draw_seeds(points, 5, masses, random) for _ in range(2)]
-    fits = [KMeans(5, init=one, n_init=1).fit(points, sample_weight=masses) for one in centers]
+    single = points.astype(np.float32)
+    centers = [single[find_pivots(single, 5)], starts.draw_seeds(single, 5, masses, seeded())]
+    fits = [KMeans(5, init=one, n_init=1).fit(single, sample_weight=masses) for one in centers]
+    assert fits[0].inertia_ != fits[1].inertia_
     best = min(fits, key=lambda model: model.inertia_)
     np.testing.assert_array_equal(starts.k_means(points, 5, masses, seeded()), best.labels_)
+    np.testing.assert_array_equal(starts.k_means(points, 5, masses, seeded(), 1), fits[0].labels_)
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -99,6 +99,20 @@ def test_surroundings_with_ties_are_those_of_the_search(monkeypatch, offset):
     np.testing.assert_allclose(found, average_surroundings(points, values, 10))
 
 
+def test_surroundings_in_single_precision_are_checked_in_double():
+    """Pairs that are a millionth of the distance between clusters apart, and one point far away."""
+    rng = np.random.default_rng(0)
+    points = 1e6 * rng.integers(0, 3, (600, 1)) + rng.standard_normal((600, 2))
+    points[0] = 1e30
+    values = rng.standard_normal(600)
+    drawn, theirs = points[1:200], values[1:200]
+    found = density.average_nearest(drawn, theirs, 5, points)
+    distances = ((points[:, None] - drawn) ** 2).sum(axis=2)
+    expected = theirs[np.argsort(distances[1:], axis=1, kind="stable")[:, :5]].mean(axis=1)
+    np.testing.assert_allclose(found[1:], expected)
+    assert np.isfinite(found[0])
+
+
 def test_very_many_clusters_have_smaller_surroundings(monkeypatch):
     """4096 nodes in all are drawn, but at least 16 for each cluster."""
     asked = []

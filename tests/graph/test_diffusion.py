@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from afcm.graph import diffusion
 from afcm.graph.affinity import normalize_graph
 from afcm.graph.diffusion import diffuse
+from afcm.linalg import products
 from tests.graph.graphs import random_weights
 from tests.strategies import quick
 
@@ -61,6 +62,23 @@ def test_equals_the_closed_form(case):
     found = diffuse(graph, memberships)
     np.testing.assert_allclose(found, exact, atol=1e-4)
     np.testing.assert_allclose(found.sum(axis=1), 1, atol=1e-12)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("restart", [0.1, 0.6])
+def test_single_precision_gives_the_same_walk(monkeypatch, restart, compiled):
+    if compiled:
+        pytest.importorskip("numba")
+    rng = np.random.default_rng(0)
+    graph = normalize_graph(random_weights(rng, 40), rng.uniform(0.1, 3.0, 40))
+    memberships = np.eye(3)[rng.integers(3, size=40)]
+    double = diffuse(graph, memberships, restart)
+    monkeypatch.setattr(diffusion, "is_worth_compiling", lambda *_: True)
+    monkeypatch.setattr(products, "is_worth_compiling", lambda *_: compiled)
+    single = diffuse(graph, memberships, restart)
+    assert single.dtype == np.float64
+    assert 0 < abs(single - double).max() < 1e-6
+    np.testing.assert_allclose(single.sum(axis=1), 1, atol=1e-12)
 
 
 def test_the_default_walk_is_about_ten_steps_long():

@@ -12,7 +12,7 @@ from sklearn.datasets import make_blobs
 from afcm import AFCM
 from afcm.graph import eigenvectors
 from afcm.graph.affinity import normalize_graph
-from afcm.linalg import eigensolver, products
+from afcm.linalg import eigensolver, filtered_subspace
 from afcm.linalg.search_space import n_guards
 from tests.graph.graphs import dense_leading, dense_normalized, random_weights
 
@@ -131,8 +131,7 @@ def grouped_graph(n=600, n_groups=5):
 @pytest.fixture
 def _filtered(monkeypatch):
     """Every graph is large enough for a filter."""
-    pytest.importorskip("numba")
-    monkeypatch.setattr(products, "WORTH_COMPILING", 0)
+    monkeypatch.setattr(eigenvectors, "FILTERED", 0)
 
 
 @pytest.mark.usefixtures("_filtered")
@@ -161,18 +160,36 @@ def test_a_search_goes_on_where_single_precision_ends():
 def test_rough_vectors_span_nearly_the_right_space():
     graph = grouped_graph()
     found = eigenvectors.solve_roughly(graph, 5)
-    assert found.shape == (600, 5)
+    assert found.shape == (600, 11)  # with six guards
     _, vectors = dense_leading(graph.affinity.toarray(), 5)
-    assert np.linalg.svd(vectors.T @ found)[1].min() > np.cos(0.05)
+    assert np.linalg.svd(vectors.T @ found[:, :5])[1].min() > np.cos(0.1)
+
+
+@pytest.mark.usefixtures("_filtered")
+def test_a_hint_as_wide_as_the_block_is_not_probed_for(monkeypatch):
+    graph = grouped_graph()
+    values, vectors = dense_leading(graph.affinity.toarray(), 11)
+    hint = vectors + 0.002 * np.random.default_rng(1).standard_normal((600, 11))
+    monkeypatch.setattr(filtered_subspace, "estimate_eigenvalue", lambda *_: pytest.fail("the hint tells"))
+    found = eigenvectors.solve_leading(graph, 5, hint=hint)
+    np.testing.assert_allclose(found.values, values[:5], atol=1e-5)
+    assert np.linalg.svd(vectors[:, :5].T @ found.vectors)[1].min() > np.cos(1e-2)
+
+
+@pytest.mark.usefixtures("_filtered")
+def test_a_hint_that_is_good_enough_is_not_filtered(monkeypatch):
+    graph = grouped_graph()
+    values, vectors = dense_leading(graph.affinity.toarray(), 11)
+    monkeypatch.setattr(filtered_subspace, "apply_filter", lambda *_: pytest.fail("nothing is missing"))
+    found = eigenvectors.solve_leading(graph, 5, hint=vectors)
+    np.testing.assert_allclose(found.values, values[:5], atol=1e-5)
 
 
 def test_small_graphs_and_wide_blocks_are_not_filtered(monkeypatch):
-    pytest.importorskip("numba")
     graph = grouped_graph()
     assert not eigenvectors.is_worth_filtering(graph, 5)
-    monkeypatch.setattr(products, "WORTH_COMPILING", graph.affinity.nnz * 11)
-    assert eigenvectors.is_worth_filtering(graph, 5)  # five vectors and six guards
-    assert not eigenvectors.is_worth_filtering(graph, 4)
+    monkeypatch.setattr(eigenvectors, "FILTERED", 600)
+    assert eigenvectors.is_worth_filtering(graph, 5)
     assert eigenvectors.is_worth_filtering(graph, 60)
     assert not eigenvectors.is_worth_filtering(graph, 61)  # with their guards 76 vectors, and 600 < 8 · 76
     assert not eigenvectors.is_worth_filtering(replace(graph, affinity=graph.affinity.toarray()), 5)

@@ -8,10 +8,9 @@ from hypothesis import strategies as st
 from sklearn.datasets import make_blobs, make_moons
 
 from afcm.arrays import numpy_arrays
-from afcm.graph import sharpening
+from afcm.graph import eigenvectors, sharpening
 from afcm.graph.affinity import normalize_graph, normalized_cut
 from afcm.graph.similarity import agreement_weights, search_neighbors
-from afcm.linalg import products
 from tests.graph.graphs import dense_leading, dense_normalized
 from tests.strategies import quick
 
@@ -167,10 +166,9 @@ def test_compiled_cosines_are_the_same(dtype, atol, monkeypatch):
 
 
 def test_a_filtered_sharpening_is_nearly_the_searched_one(monkeypatch):
-    pytest.importorskip("numba")
     weights, _ = bridged(n=600)
     graph = normalize_graph(weights)
     searched = sharpening.sharpen(graph, weights, 3, 8).graph.affinity
-    monkeypatch.setattr(products, "WORTH_COMPILING", 0)
+    monkeypatch.setattr(eigenvectors, "FILTERED", 0)
     filtered = sharpening.sharpen(graph, weights, 3, 8).graph.affinity
-    assert abs(filtered - searched).sum() < 0.02 * searched.sum()
+    assert abs(filtered - searched).sum() < 0.05 * searched.sum()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from numpy.polynomial.chebyshev import chebval
 
 from afcm.arrays import numpy_arrays
@@ -122,7 +123,9 @@ def test_a_search_by_index_that_finds_too_few_vectors_is_followed_by_the_whole_s
 
 
 class Sized:
-    """An operator with a size and nothing else."""
+    """An operator with a size and no factor."""
+
+    factor, weight = None, 1.0
 
     def __init__(self, size):
         self.size = size
@@ -192,6 +195,15 @@ def test_a_search_that_gives_up_is_followed_by_a_dense_solve(searched):
 def test_tolerances_that_nobody_gives(searched):
     eigensolver.leading_eigenvectors(Sized(999), "start", 1)
     assert searched.begun[0][1:] == (None, (1e-12, 1e-4), 2000)
+
+
+@pytest.mark.parametrize("size", [30, 3000])
+def test_a_factor_that_outweighs_the_graph_needs_neither_a_search_nor_a_dense_solve(searched, size):
+    factor, solver = np.eye(3)[np.arange(size) % 3] / np.sqrt(size / 3), Remembering()
+    operator = GraphPlusLowRank(sp.eye_array(size, format="csr"), 2.0, factor, 100.0)
+    found = eigensolver.leading_eigenvectors(operator, "start", 3, dense=solver)
+    np.testing.assert_allclose(found.values, 102.0)
+    assert (searched.begun, solver.asked) == ([], [])
 
 
 def test_a_dense_solver_that_nobody_gives_knows_no_graph():

@@ -77,3 +77,25 @@ def test_blocks_of_rows_are_consecutive_and_their_results_in_order():
     assert bounds(10, 4) == [(0, 4), (4, 8), (8, 10)]
     assert bounds(8, 4) == [(0, 4), (4, 8)]
     assert bounds(20_000) == [(0, 8192), (8192, 16384), (16384, 20_000)]
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("with_fixed", [True, False])
+def test_a_step_of_a_recurrence_in_single_precision(monkeypatch, compiled, with_fixed):
+    if compiled:
+        pytest.importorskip("numba")
+    monkeypatch.setattr(products, "is_worth_compiling", lambda *_: compiled)
+    matrix, rng = sparse(), np.random.default_rng(1)
+    block, before, fixed = (rng.standard_normal((50, 3)).astype(np.float32) for _ in range(3))
+    single, result = products.to_single_precision(matrix, 3), np.empty_like(block)
+    assert single.shape == (50, 50)
+    np.testing.assert_allclose(single @ block, matrix @ block, rtol=1e-5, atol=1e-5)
+    single.recur(block, before, (0.7, -0.2, 1.5), result, *([fixed] if with_fixed else []))
+    expected = 0.7 * (matrix @ block) - 0.2 * (fixed if with_fixed else block) + 1.5 * before
+    np.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-5)
+    assert result.dtype == np.float32
+
+
+def test_what_is_stored_with_its_zeros_left_out():
+    assert products.is_stored(sparse())
+    assert not products.is_stored(np.eye(3))

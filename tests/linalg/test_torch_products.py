@@ -49,7 +49,7 @@ def test_a_matrix_of_tensors_is_ready_for_products_and_one_on_the_host_has_its_o
     assert ready.data is graph.data
     assert products.arrange_rows(graph) == (graph, None)
     assert products.arrange_rows(sp.eye_array(3, format="csr"))[1] is None
-    assert products.to_single_precision(graph).data.dtype == torch.float32
+    assert products.to_single_precision(graph, 3).data.dtype == torch.float32
 
 
 def test_arranged_rows_are_a_permutation_of_the_matrix():
@@ -119,7 +119,7 @@ def test_columns_that_depend_on_each_other_are_drawn_anew():
 def test_the_spectrum_is_probed_as_on_the_host():
     pytest.importorskip("numba")
     dense, graph = clusters(20)
-    single, host = products.to_single_precision(graph), products.to_single_precision(sp.csr_array(dense))
+    single, host = (products.to_single_precision(matrix, 4) for matrix in (graph, sp.csr_array(dense)))
     for ours, theirs in zip(fs.probe_spectrum(single), fs.probe_spectrum(host), strict=True):
         np.testing.assert_allclose(ours[:, :6], theirs[:, :6], rtol=1e-4)  # later steps magnify rounding
     assert fs.estimate_eigenvalue(single, 40) == pytest.approx(fs.estimate_eigenvalue(host, 40), rel=0.05)

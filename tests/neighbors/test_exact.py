@@ -316,3 +316,16 @@ class TestCandidates:
         monkeypatch.setattr(exact, "BLOCK_ELEMENTS", 1)
         table.find_candidates(0, table.points[:10], None, 2)
         assert sizes == [10] + [1] * 10
+
+
+def test_an_undivided_table_searches_everything_in_bands(clusters, monkeypatch):
+    monkeypatch.setattr(exact, "BAND_ROWS", 150)
+    table = exact.CellTable.undivided(clusters)
+    groups = table.group_queries(clusters)
+    assert [rows.size for _, rows in groups] == [150, 150, 100]
+    np.testing.assert_array_equal(np.concatenate([rows for _, rows in groups]), np.arange(400))
+    for cell, rows in groups:
+        found = table.find_candidates(cell, clusters[rows], rows, 3)
+        squared = squared_distances(clusters[rows], clusters)
+        squared[np.arange(rows.size), rows] = np.inf
+        np.testing.assert_array_equal(np.sort(found.samples), np.sort(np.argsort(squared, axis=1)[:, :3]))

@@ -111,7 +111,7 @@ def test_several_blocks_and_threads_give_one_answer(monkeypatch):
     points = normal(301, 9)
     whole = find_neighbors(points, 4)
     monkeypatch.setattr(exact, "BLOCK_ELEMENTS", 1000)
-    monkeypatch.setattr(threads, "for_each", lambda work, items, done: [work(item) for item in items])
+    monkeypatch.setattr(threads, "for_each", lambda work, items, done=None: [work(item) for item in items])
     parts = find_neighbors(points, 4)
     np.testing.assert_array_equal(whole.indices, parts.indices)
     np.testing.assert_array_equal(whole.squared, parts.squared)
@@ -283,6 +283,7 @@ def test_slices_hold_a_fixed_number_of_elements(monkeypatch):
 
 def test_progress_counts_the_samples_of_finished_cells(monkeypatch):
     monkeypatch.setattr(exact, "CELL_SIZE", 50)
+    monkeypatch.setattr(search, "FEW_SAMPLES", 299)
     points, heard = normal(300, 8), []
     with progress.listen(lambda *told: heard.append(told)):
         find_neighbors(points, 4)

@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ContextDecorator, contextmanager
+from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
-from functools import cache
+from functools import cache, wraps
 from threading import Lock
 from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
 T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
 _single_thread: ContextVar[bool] = ContextVar("single_thread", default=False)
 
 
@@ -34,7 +35,7 @@ def _libraries() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-class _BlasLimit(ContextDecorator):
+class _BlasLimit:
     """The number of BLAS threads is global: the first thread to enter sets it, the last to leave restores it."""
 
     def __init__(self) -> None:
@@ -52,6 +53,16 @@ class _BlasLimit(ContextDecorator):
             self._inside -= 1
             if self._inside == 0:
                 self._limit.restore_original_limits()
+
+    def __call__(self, function: F) -> F:
+        """The function inside this context. Not by `contextlib`: warnings look for the first frame outside afcm."""
+
+        @wraps(function)
+        def limited(*arguments: Any, **options: Any) -> Any:
+            with self:
+                return function(*arguments, **options)
+
+        return limited  # type: ignore[return-value]
 
     def renew_lock(self) -> None:
         """Called after a fork: the thread that held the lock is not there to release it."""

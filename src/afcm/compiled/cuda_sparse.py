@@ -71,9 +71,7 @@ def multiply_rows(matrix: Any, block: Any) -> Any:
     return result
 
 
-def filter_rows(
-    matrix: Any, block: Any, fixed: Any, before: Any, factors: Sequence[float], result: Any
-) -> None:
+def filter_rows(matrix: Any, block: Any, fixed: Any, before: Any, factors: Sequence[float], result: Any) -> None:
     """``result ← f₀ A block + f₁ fixed + f₂ before``; all blocks are contiguous."""
     _launch(matrix, (block, fixed, before), factors, result, plain=False)
 

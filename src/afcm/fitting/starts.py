@@ -159,9 +159,10 @@ def draw_seeds(points: Floats, n_clusters: int, masses: Floats | None, random: n
     size = min(max(LEAST_ROWS, ROWS_PER_CLUSTER * n_clusters), points.shape[0])
     chosen = draw_few_rows(points.shape[0], size, random) if is_tensor(points) else draw_rows(len(points), size, random)
     weights = np.ones(size) if masses is None else to_host(take_rows(masses, chosen))
-    rows = to_host(take_rows(points, chosen)).astype(np.float32, copy=False)
+    centers = to_host(take_rows(points, chosen))
+    rows, picked = centers.astype(np.float32, copy=False), []
     squares, n_trials = np.einsum("ij,ij->i", rows, rows), 2 + int(np.log(n_clusters))
-    centers, nearest = np.empty((n_clusters, points.shape[1])), np.full(size, np.inf, dtype=np.float32)
+    nearest = np.full(size, np.inf, dtype=np.float32)
     for number in range(n_clusters):
         sums = np.cumsum(weights if number == 0 else weights * nearest)
         draws = random.random_sample(1 if number == 0 else n_trials) * sums[-1]
@@ -169,8 +170,9 @@ def draw_seeds(points: Floats, n_clusters: int, masses: Floats | None, random: n
         squared = squares + squares[trials][:, None] - 2 * (rows[trials] @ rows.T)
         squared = np.minimum(nearest, np.maximum(squared, 0.0, out=squared), out=squared)
         best = int(np.argmin(squared @ weights))
-        centers[number], nearest = rows[trials[best]], squared[best]
-    return centers
+        picked.append(trials[best])
+        nearest = squared[best]
+    return centers[picked]
 
 
 def k_means_precision(points: Any, masses: Any, centers: Any) -> float:

@@ -45,7 +45,7 @@ LEAST_PIECE = 0.5
 # them at a time.
 BLOCK_ROWS, FEW_SAMPLED, BLOCK_ENTRIES = 65_536, 1024, 1 << 17
 # Squared distances that differ by less than this, in units of squared lengths, may be equal but for rounding.
-ROUNDING = {np.float32: 2e-6, np.float64: 1e-13}
+ROUNDING: dict[type, float] = {np.float32: 2e-6, np.float64: 1e-13}
 
 
 def density_masses(
@@ -103,9 +103,7 @@ def average_surroundings(points: Any, values: Floats, n_clusters: int) -> Floats
     return xp.concat(means)
 
 
-def average_nearest(
-    drawn: Floats, values: Floats, n_near: int, points: Floats, precision: type = np.float32
-) -> Floats:
+def average_nearest(drawn: Floats, values: Floats, n_near: int, points: Floats, precision: type = np.float32) -> Floats:
     """Mean of the values of the nearest drawn points to each point, by all distances: for few drawn ones.
 
     Where rounding may decide which are the nearest, double precision does, and then `find_neighbors`.
@@ -125,7 +123,9 @@ def average_nearest(
         parted = np.partition(costs, n_near, axis=1)
         last = parted[:, :n_near].max(axis=1)
         error = ROUNDING[precision] * (lengths.max() + np.einsum("ij,ij->i", own, own))
-        return (costs <= last[:, None]) @ values / n_near, ~(parted[:, n_near] - last > error)  # also where not a number
+        return (costs <= last[:, None]) @ values / n_near, ~(
+            parted[:, n_near] - last > error
+        )  # also where not a number
 
     size = max(1, BLOCK_ENTRIES // len(drawn))
     blocks = [slice(begin, begin + size) for begin in range(0, points.shape[0], size)]
@@ -133,12 +133,10 @@ def average_nearest(
         means, doubtful = (np.concatenate(part) for part in zip(*map_in_threads(average, blocks), strict=True))
     if doubtful.any():
         rest = points[doubtful]
-        exact = precision is np.float64
-        means[doubtful] = (
-            values[find_neighbors(drawn, n_near, rest).indices].mean(axis=1)
-            if exact
-            else average_nearest(drawn, values, n_near, rest, np.float64)
-        )
+        if precision is np.float32:
+            means[doubtful] = average_nearest(drawn, values, n_near, rest, np.float64)
+        else:
+            means[doubtful] = values[find_neighbors(drawn, n_near, rest).indices].mean(axis=1)
     return means
 
 

@@ -59,7 +59,12 @@ def _alternate(graph: Graph, fixed: Any, restart: float) -> Any:
 def _alternate_single(graph: Graph, fixed: Any, restart: float) -> Any:
     """`_alternate` in single precision, a step in one pass over the memory."""
     xp, backend = array_namespace(fixed), backend_of(fixed)
-    matrix, single, rate, weight = to_single_precision(graph.affinity, fixed.shape[1]), backend.to_single(fixed), 1 - restart, 2.0
+    matrix, single, rate, weight = (
+        to_single_precision(graph.affinity, fixed.shape[1]),
+        backend.to_single(fixed),
+        1 - restart,
+        2.0,
+    )
     before, current, spare = single, xp.empty_like(single), xp.empty_like(single)
     matrix.recur(single, single, (rate, restart, 0.0), current)
     for _ in range(count_steps(rate) - 1):

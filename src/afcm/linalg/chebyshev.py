@@ -1,4 +1,4 @@
-"""Chebyshev polynomials of an operator, applied to a block of vectors: large on the wanted spectrum, small elsewhere."""
+"""Chebyshev polynomials of an operator, applied to a block: large on wanted eigenvalues, small on the others."""
 
 from __future__ import annotations
 

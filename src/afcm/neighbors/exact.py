@@ -21,8 +21,8 @@ from afcm._typing import Floats, Integers
 BLOCK_ELEMENTS = 750_000
 # Samples per cell, most cells, samples per cell that cells are learned from, and rounds of learning.
 CELL_SIZE, MOST_CELLS, LEARNED_FROM, ROUNDS = 512, 256, 16, 4
-# Up to so many samples all are compared: ruling some out costs as much. Queries that a thread takes at a time then.
-FEW_SAMPLES, BAND_ROWS = 4096, 512
+# Queries that a thread takes at a time where there is one cell.
+BAND_ROWS = 512
 # If more than this share of the samples is within reach, all are searched, in one frame that all cells share.
 MOST_WORTH_COPYING = 0.5
 # Squared distances in float32 are wrong by at most about this share of the largest squared length.
@@ -72,6 +72,12 @@ class CellTable:
         radii = np.zeros(centers.shape[0])
         np.maximum.at(radii, cells, distances)
         return cls(points, order, np.searchsorted(cells[order], np.arange(radii.size + 1)), centers, radii)
+
+    @classmethod
+    def undivided(cls, points: Floats) -> CellTable:
+        """All samples in one cell."""
+        center = points.mean(axis=0, dtype=np.float64, keepdims=True)
+        return cls(points, np.arange(len(points)), np.array([0, len(points)]), center, np.zeros(1))
 
     def group_queries(self, queries: Floats) -> list[tuple[int, Integers]]:
         """Cells and the numbers of their queries, the largest group first, so that threads finish together."""
@@ -179,8 +185,6 @@ def select_smallest(values: Floats, count: int) -> Integers:
 
 def learn_centers(points: Floats) -> Floats:
     """Centers of cells, by a few rounds of k-means on some of the samples."""
-    if points.shape[0] <= FEW_SAMPLES:
-        return points.mean(axis=0, dtype=np.float64, keepdims=True)
     n_cells = int(np.clip(points.shape[0] // CELL_SIZE, 1, MOST_CELLS))
     chosen = np.random.default_rng(0).choice(
         points.shape[0], min(points.shape[0], LEARNED_FROM * n_cells), replace=False

@@ -29,6 +29,8 @@ TREE_COLUMNS = 6
 # From so many samples on the approximate search is faster than the exact one (make bench: neighbors); from the second
 # number on if there are more columns than this, which take it more rounds.
 MANY_SAMPLES, MANY_WIDE_SAMPLES, WIDE = 15_000, 30_000, 64
+# Up to so many samples all are compared: ruling some out costs as much.
+FEW_SAMPLES = 4096
 SEARCHES = ("auto", "exact", "approximate")
 # A neighbor that float32 may have missed matters if its squared distance could be smaller by more than this share.
 MISS_TOLERANCE = 1e-4
@@ -95,7 +97,7 @@ def drop_self(indices: Integers) -> Integers:
 
 
 def _search_cells(points: Floats, k: int, queries: Floats | None) -> Neighbors:
-    table = exact.CellTable.of(points)
+    table = (exact.CellTable.undivided if points.shape[0] <= FEW_SAMPLES else exact.CellTable.of)(points)
     asked = points if queries is None else queries
     count = min(k + SPARE, points.shape[0] - (queries is None))
     found, beyond = np.empty((asked.shape[0], count), dtype=np.intp), np.empty(asked.shape[0])
