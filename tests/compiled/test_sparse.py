@@ -49,16 +49,26 @@ def test_rows_belong_to_one_band_each():
     assert rows == list(range(40))
 
 
+def slow_coherence(left, right, fewest):
+    """``mean_q max(0, cos_q)^4`` of two rows."""
+    spaces = [(left[:q], right[:q]) for q in range(fewest, len(left) + 1)]
+    cosines = [a @ b / np.linalg.norm(a) / np.linalg.norm(b) for a, b in spaces]
+    return np.mean([max(cosine, 0.0) ** 4 for cosine in cosines])
+
+
 @pytest.mark.parametrize("fewest", [1, 2, 4])
-def test_cosines_over_edges_one_by_one(fewest):
+def test_every_edge_fades_once_and_both_of_its_entries_are_the_same(fewest):
     rng = np.random.default_rng(3)
-    vectors, rows, columns = rng.standard_normal((9, 4)), np.array([0, 3, 8, 2]), np.array([1, 5, 7, 2])
-    lengths = np.sqrt(np.cumsum(vectors**2, axis=1)[:, fewest - 1 :])
-    result = np.empty(4)
-    sparse.compare_ends(vectors, 1 / lengths, rows, columns, fewest, result)
-    for i, j, found in zip(rows, columns, result, strict=True):
-        cosines = [
-            vectors[i, :q] @ vectors[j, :q] / np.linalg.norm(vectors[i, :q]) / np.linalg.norm(vectors[j, :q])
-            for q in range(fewest, 5)
-        ]
-        assert found == pytest.approx(np.mean([max(cosine, 0.0) ** 4 for cosine in cosines]), rel=1e-12)
+    vectors, half = rng.standard_normal((40, 4)), abs(random_matrix())
+    matrix = sp.csr_array(half + half.T + sp.eye_array(40))
+    inverse = 1 / np.sqrt(np.cumsum(vectors**2, axis=1)[:, fewest - 1 :])
+    result = matrix.data.copy()
+    for rows in ((0, 13), (13, 40)):
+        parts = matrix.indptr, matrix.indices, matrix.data
+        sparse.fade_edges(parts, vectors, inverse, (0.25, fewest), *rows, result)
+    found = sp.csr_array((result, matrix.indices, matrix.indptr)).toarray()
+    expected = matrix.toarray()
+    for i, j in zip(*np.nonzero(expected), strict=True):
+        expected[i, j] *= 0.25 + 0.75 * slow_coherence(vectors[i], vectors[j], fewest)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    np.testing.assert_array_equal(found, found.T)

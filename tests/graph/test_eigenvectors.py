@@ -12,6 +12,7 @@ from sklearn.datasets import make_blobs
 from afcm import AFCM
 from afcm.graph import eigenvectors
 from afcm.graph.affinity import normalize_graph
+from afcm.graph.similarity import agreement_weights, search_neighbors
 from afcm.linalg import eigensolver, filtered_subspace
 from afcm.linalg.search_space import n_guards
 from tests.graph.graphs import dense_leading, dense_normalized, random_weights
@@ -159,10 +160,22 @@ def test_a_search_goes_on_where_single_precision_ends():
 @pytest.mark.usefixtures("_filtered")
 def test_rough_vectors_span_nearly_the_right_space():
     graph = grouped_graph()
-    found = eigenvectors.solve_roughly(graph, 5)
-    assert found.shape == (600, 11)  # with six guards
+    found = eigenvectors.solve_roughly(graph, 5, 12)
+    assert found.shape == (600, 18)  # with six guards
     _, vectors = dense_leading(graph.affinity.toarray(), 5)
     assert np.linalg.svd(vectors.T @ found[:, :5])[1].min() > np.cos(0.1)
+    np.testing.assert_allclose(found.T @ found, np.eye(18), atol=1e-4)
+
+
+@pytest.mark.usefixtures("_filtered")
+def test_first_vectors_with_a_narrow_gap_are_placed_well_too():
+    """Two long strips: their second eigenvectors have eigenvalues near 1."""
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.uniform(size=(600, 2)) * [60, 1] + [0, 1.4 * strip] for strip in range(2)])
+    graph = normalize_graph(agreement_weights(*search_neighbors(X, 10)))
+    _, vectors = dense_leading(graph.affinity.toarray(), 4)
+    found = eigenvectors.solve_roughly(graph, 4, 8)
+    assert np.linalg.svd(vectors.T @ found[:, :4])[1].min() > np.cos(0.1)
 
 
 @pytest.mark.usefixtures("_filtered")

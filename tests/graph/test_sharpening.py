@@ -156,13 +156,21 @@ def test_no_more_eigenvectors_than_neighbours_resolve():
 @pytest.mark.parametrize(("dtype", "atol"), [(np.float32, 1e-5), (np.float64, 1e-12)])
 def test_compiled_cosines_are_the_same(dtype, atol, monkeypatch):
     pytest.importorskip("numba")
-    rng = np.random.default_rng(0)
-    vectors = rng.standard_normal((30, 6)).astype(dtype)
+    weights, _ = bridged()
+    vectors = np.random.default_rng(0).standard_normal((240, 6)).astype(dtype)
     vectors[4] = 0
-    edges = tuple(rng.integers(30, size=(2, 50)))
-    plain = sharpening.coherence(vectors, edges, 3)
+    plain = sharpening.fade_edges(weights, vectors, 3)
     monkeypatch.setattr(sharpening, "WORTH_COMPILING", 0)
-    np.testing.assert_allclose(sharpening.coherence(vectors, edges, 3), plain, atol=atol)
+    monkeypatch.setattr(sharpening, "coherence", lambda *_: pytest.fail("a compiled loop does it"))
+    unsorted = sp.csr_array((weights.data.copy(), weights.indices.copy(), weights.indptr))
+    for first, last in zip(weights.indptr[:-1], weights.indptr[1:], strict=True):
+        unsorted.data[first:last], unsorted.indices[first:last] = (
+            part[first:last][::-1] for part in (weights.data, weights.indices)
+        )
+    for given in (weights, unsorted):
+        fast = sharpening.fade_edges(given, vectors, 3)
+        np.testing.assert_allclose(fast.toarray(), plain.toarray(), atol=atol)
+        np.testing.assert_array_equal(fast.toarray(), fast.toarray().T)
 
 
 def test_a_filtered_sharpening_is_nearly_the_searched_one(monkeypatch):

@@ -99,3 +99,37 @@ def test_a_step_of_a_recurrence_in_single_precision(monkeypatch, compiled, with_
 def test_what_is_stored_with_its_zeros_left_out():
     assert products.is_stored(sparse())
     assert not products.is_stored(np.eye(3))
+
+
+def walk_by_breadth(dense):
+    """The rows as a breadth-first walk meets them, with Python's lists."""
+    order = []
+    for first in range(len(dense)):
+        queue = [first] if first not in order else []
+        order += queue
+        for row in queue:
+            met = [column for column in np.flatnonzero(dense[row]) if column not in order]
+            order += met
+            queue += met
+    return order
+
+
+@pytest.mark.parametrize("n_pieces", [1, 3])
+def test_arranged_rows_are_those_of_a_walk_and_products_keep_every_bit(monkeypatch, n_pieces):
+    pytest.importorskip("numba")
+    monkeypatch.setattr(products, "is_worth_compiling", lambda *_: True)
+    monkeypatch.setattr(products, "WORTH_ARRANGING", 0)
+    piece = sparse(30, 30)
+    matrix = sp.csr_array(sp.block_diag([piece + piece.T] * n_pieces))
+    arranged, order = products.arrange_rows(matrix, 4)
+    assert order.tolist() == walk_by_breadth(matrix.toarray())
+    np.testing.assert_array_equal(arranged.toarray(), matrix.astype(np.float32).toarray()[order][:, order])
+    block = np.random.default_rng(1).standard_normal((30 * n_pieces, 4)).astype(np.float32)
+    single = products.to_single_precision(matrix, 4) @ block
+    np.testing.assert_array_equal(products.to_single_precision(arranged, 4) @ block[order], single[order])
+
+
+def test_rows_stay_where_blocks_fit_in_the_cache(monkeypatch):
+    monkeypatch.setattr(products, "is_worth_compiling", lambda *_: True)
+    matrix = sparse(50, 50)
+    assert products.arrange_rows(matrix, 50 * products.WORTH_ARRANGING // 50 // 50 - 1) == (matrix, None)

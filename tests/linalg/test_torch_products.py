@@ -47,8 +47,8 @@ def test_a_matrix_of_tensors_is_ready_for_products_and_one_on_the_host_has_its_o
     ready = products.parallelize(graph)
     assert isinstance(ready, torch_products.DeviceSparse)
     assert ready.data is graph.data
-    assert products.arrange_rows(graph) == (graph, None)
-    assert products.arrange_rows(sp.eye_array(3, format="csr"))[1] is None
+    assert products.arrange_rows(graph, 4) == (graph, None)
+    assert products.arrange_rows(sp.eye_array(3, format="csr"), 4)[1] is None
     assert products.to_single_precision(graph, 3).data.dtype == torch.float32
 
 

@@ -137,8 +137,8 @@ def multiply_edges(weights: Any, measure: Callable[[Any, Any], Any]) -> Any:
 
 def find_components(affinity: Any, isolated: Any) -> tuple[int, Integers]:
     """Number of connected components among nodes that are not isolated, and each node's component (isolated: −1)."""
-    _, labels = connected_components(affinity, directed=False)
-    labels = labels.astype(np.intp)
+    n_pieces, pieces = connected_components(affinity, directed=False)
+    kept = np.bincount(pieces[~isolated], minlength=n_pieces) > 0
+    labels = (np.cumsum(kept) - 1)[pieces]
     labels[isolated] = -1
-    kept, labels[~isolated] = np.unique(labels[~isolated], return_inverse=True)
-    return kept.size, labels
+    return int(kept.sum()), labels

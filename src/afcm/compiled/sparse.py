@@ -71,21 +71,71 @@ def filter_rows(
 
 
 @compile_fast
-def compare_ends(vectors: Any, inverse: Any, rows: Any, columns: Any, fewest: int, result: Any) -> None:
-    """``mean_q max(0, cos_q)^p`` for each edge; ``inverse`` has ``1 / length`` of the first q coordinates of nodes."""
-    n_spaces = inverse.shape[1]
-    products = np.empty(vectors.shape[1], vectors.dtype)
-    for edge in range(rows.size):
-        i, j = rows[edge], columns[edge]
-        left, right, a, b = vectors[i], vectors[j], inverse[i], inverse[j]
-        for q in range(products.size):
-            products[q] = left[q] * right[q]
-        dot = np.float64(0.0)
-        for q in range(fewest - 1):
-            dot += products[q]
-        total = 0.0
-        for q in range(n_spaces):
-            dot += products[fewest - 1 + q]
-            cosine = min(max(dot * a[q] * b[q], 0.0), 1.0)
-            total += cosine**POWER
-        result[edge] = total / n_spaces
+def compare_ends(left: Any, right: Any, inverse: Any, fewest: int) -> float:
+    """``mean_q max(0, cos_q)^p`` of two rows; ``inverse`` has ``1 / length`` of their first q coordinates, both."""
+    first, second = inverse
+    dot, total = np.float64(0.0), np.float64(0.0)
+    for q in range(fewest - 1):
+        dot += left[q] * right[q]
+    for q in range(first.size):
+        dot += left[fewest - 1 + q] * right[fewest - 1 + q]
+        cosine = min(max(dot * first[q] * second[q], 0.0), 1.0)
+        total += cosine**POWER
+    return total / first.size
+
+
+@compile_fast
+def fade_edges(matrix: Any, vectors: Any, inverse: Any, keep: Any, begin: int, end: int, result: Any) -> None:
+    """Entries of a symmetric matrix with sorted columns, times what `compare_ends` says of their ends.
+
+    ``keep`` is the share that is kept in any case, and the fewest coordinates that are compared. An edge is worked out
+    once, in its lower row, and written to both. Entries on the diagonal stay as they are.
+    """
+    offsets, columns, entries = matrix
+    floor, fewest = keep
+    for i in range(begin, end):
+        for entry in range(offsets[i], offsets[i + 1]):
+            j = columns[entry]
+            if j <= i:
+                continue
+            share = compare_ends(vectors[i], vectors[j], (inverse[i], inverse[j]), fewest)
+            low, high = offsets[j], offsets[j + 1]
+            while high - low > 1:
+                middle = (low + high) // 2
+                if columns[middle] <= i:
+                    low = middle
+                else:
+                    high = middle
+            result[entry] = result[low] = entries[entry] * (floor + (1 - floor) * share)
+
+
+@compile_strict
+def order_by_breadth(offsets: Any, columns: Any) -> Any:
+    """Numbers of the rows as a walk over the edges meets them, the nearest first; each piece begins at its first row."""
+    n_rows = offsets.size - 1
+    order, is_met, n_met = np.empty(n_rows, np.int32), np.zeros(n_rows, np.bool_), 0
+    for first in range(n_rows):
+        if is_met[first]:
+            continue
+        order[n_met], is_met[first], at, n_met = first, True, n_met, n_met + 1
+        while at < n_met:
+            row = order[at]
+            for entry in range(offsets[row], offsets[row + 1]):
+                column = columns[entry]
+                if not is_met[column]:
+                    order[n_met], is_met[column], n_met = column, True, n_met + 1
+            at += 1
+    return order
+
+
+@compile_strict
+def arrange_entries(
+    matrix: Any, order: Any, places: Any, starts: Any, begin: int, end: int, columns: Any, entries: Any
+) -> None:
+    """Rows of ``P A Pᵀ``, entries in the order they have in A; ``matrix`` has A's offsets, columns and entries."""
+    old_offsets, old_columns, old_entries = matrix
+    for row in range(begin, end):
+        first, at = old_offsets[order[row]], starts[row]
+        for entry in range(starts[row + 1] - at):
+            columns[at + entry] = places[old_columns[first + entry]]
+            entries[at + entry] = old_entries[first + entry]

@@ -22,6 +22,9 @@ from afcm.linalg.ratios import inverse_sqrt, ratio
 from afcm.neighbors import Neighbors
 
 
+Components = tuple[int, Integers]  # how many, and the number of each node's
+
+
 @dataclass(frozen=True)
 class Graph:
     """The normalized affinity ``S = (M/D)^{1/2} W (M/D)^{1/2}`` with the degrees ``d_i = Σ_j w_ij m_j``."""
@@ -40,7 +43,7 @@ class Graph:
         return parallelize(self.affinity)
 
     @cached_property
-    def components(self) -> tuple[int, Integers]:
+    def components(self) -> Components:
         """The number of connected components among nodes with neighbors, and each node's (−1: isolated)."""
         if hasattr(self.affinity, "components"):
             return self.affinity.components
@@ -63,22 +66,28 @@ def symmetrize_by_agreement(weights: Any) -> Any:
     return backend.square(backend.symmetrize(backend.square_root(weights)))
 
 
-def normalize_graph(weights: Any, masses: Floats | None = None) -> Graph:
-    """The graph of symmetric similarities W; an isolated node keeps an empty row."""
+def normalize_graph(weights: Any, masses: Floats | None = None, components: Components | None = None) -> Graph:
+    """The graph of symmetric similarities W; an isolated node keeps an empty row.
+
+    ``components`` of a graph with the same edges need not be found again.
+    """
     xp = array_namespace(weights.data)
     ones = xp.ones(weights.shape[0], dtype=weights.data.dtype, device=device(weights.data))
     degrees = xp.astype(weights @ (ones if masses is None else masses), xp.float64)
     scale = inverse_sqrt(degrees)
     if masses is not None:
         scale = scale * xp.sqrt(masses)
-    return Graph(backend_of(weights).scale_rows_and_columns(weights, scale), degrees, masses)
+    graph = Graph(backend_of(weights).scale_rows_and_columns(weights, scale), degrees, masses)
+    if components is not None:
+        vars(graph)["components"] = components  # where `cached_property` keeps them
+    return graph
 
 
-def find_pieces(weights: Any) -> Integers:
-    """The connected component of each node of symmetric similarities; −1 for isolated nodes."""
+def find_pieces(weights: Any) -> Components:
+    """The `Graph.components` of symmetric similarities."""
     xp = array_namespace(weights.data)
     ones = xp.ones(weights.shape[0], dtype=weights.data.dtype, device=device(weights.data))
-    return backend_of(weights).find_components(weights, weights @ ones <= 0)[1]
+    return backend_of(weights).find_components(weights, weights @ ones <= 0)
 
 
 def normalized_cut(graph: Graph, indicator: Floats) -> float:

@@ -13,7 +13,7 @@ from array_api_compat import array_namespace
 
 from afcm.arrays import backend_of
 from afcm.graph.affinity import Graph
-from afcm.linalg.products import is_stored, is_worth_compiling, to_single_precision
+from afcm.linalg.products import arrange_rows, is_stored, is_worth_compiling, to_single_precision
 from afcm.linalg.ratios import ratio
 
 # The walk returns to its start with this probability after each step, so it is about ten steps long. Of .5, .2, .1 and
@@ -58,13 +58,10 @@ def _alternate(graph: Graph, fixed: Any, restart: float) -> Any:
 
 def _alternate_single(graph: Graph, fixed: Any, restart: float) -> Any:
     """`_alternate` in single precision, a step in one pass over the memory."""
-    xp, backend = array_namespace(fixed), backend_of(fixed)
-    matrix, single, rate, weight = (
-        to_single_precision(graph.affinity, fixed.shape[1]),
-        backend.to_single(fixed),
-        1 - restart,
-        2.0,
-    )
+    xp, rate, weight = array_namespace(fixed), 1 - restart, 2.0
+    matrix, order = arrange_rows(graph.affinity, fixed.shape[1])
+    matrix, single = to_single_precision(matrix, fixed.shape[1]), backend_of(fixed).to_single(fixed)
+    single = single if order is None else single[order]
     before, current, spare = single, xp.empty_like(single), xp.empty_like(single)
     matrix.recur(single, single, (rate, restart, 0.0), current)
     for _ in range(count_steps(rate) - 1):
@@ -72,7 +69,9 @@ def _alternate_single(graph: Graph, fixed: Any, restart: float) -> Any:
         matrix.recur(current, before, (weight * rate, weight * restart, 1 - weight), spare, single)
         used = xp.empty_like(single) if before is single else before
         before, current, spare = current, spare, used
-    return xp.astype(current, fixed.dtype)
+    result = xp.empty_like(fixed)
+    result[slice(None) if order is None else order] = xp.astype(current, fixed.dtype)
+    return result
 
 
 def count_steps(rate: float) -> int:

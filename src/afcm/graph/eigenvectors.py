@@ -21,9 +21,10 @@ from afcm.linalg.search_space import n_guards
 START_ANGLE = 1e-2
 # Smaller angles than this are out of reach in single precision.
 SINGLE_ANGLE = 1e-5
-# To tell whether an edge leads out of a cluster, mean angle to what lies beyond the guards (radians), and the most
-# rounds: eigenvectors among many with nearly the same eigenvalue are all as good as each other.
-ROUGH_ANGLE, ROUGH_ROUNDS = 0.2, 3
+# To tell whether an edge leads out of a cluster: the largest angle of the first eigenvectors to what lies beyond the
+# guards, and the mean angle of all (radians): among many with nearly the same eigenvalue all are as good as each other.
+# Where the unwanted part of the spectrum ends is not estimated first: that costs as much as a round, which tells it too.
+CLEAR_ANGLE, ROUGH_ANGLE, UNWANTED = 0.05, 0.65, 0.7
 # A column of a hint of which less than this share of its length is new says nothing new.
 HARDLY = 0.1
 # A graph has at least so many nodes, and so many for each vector of a block, where that block is filtered.
@@ -57,16 +58,18 @@ def solve_leading(
     )
 
 
-def solve_roughly(graph: Graph, n_wanted: int) -> Floats:
+def solve_roughly(graph: Graph, n_clear: int, n_wanted: int) -> Floats:
     """Leading eigenvectors of S in single precision, good enough to tell neighbors apart; see `is_worth_filtering`.
 
-    A few more than wanted, which are less good: all are a place to search for those of a graph that is much the same.
+    The first ``n_clear`` are well placed, the others roughly. A few more than wanted, which are less good: all are a
+    place to search for those of a graph that is much the same.
     """
 
     def is_good(found: filtered_subspace.RoughPairs) -> bool:
-        return bool(found.angles(-1)[:n_wanted].mean() <= ROUGH_ANGLE)
+        angles = found.angles(-1)[:n_wanted]
+        return bool(angles[:n_clear].max() <= CLEAR_ANGLE and angles.mean() <= ROUGH_ANGLE)
 
-    return filter_leading(graph, n_wanted, None, is_good, ROUGH_ROUNDS).vectors
+    return filter_leading(graph, n_wanted, None, is_good, UNWANTED).vectors
 
 
 def filter_leading(
@@ -74,16 +77,16 @@ def filter_leading(
     n_wanted: int,
     hint: Floats | None,
     is_good: Callable[[filtered_subspace.RoughPairs], bool],
-    most_rounds: int = filtered_subspace.MOST_ROUNDS,
+    unwanted: float | None = None,
 ) -> filtered_subspace.RoughPairs:
     """Filter a block a little wider than wanted until it is good."""
     width = backend_of(graph.affinity).pad_width(filtered_subspace.block_width(n_wanted), graph.affinity)
     block = search_block(graph, n_wanted, hint, width, "float32")
-    near = hint is not None and hint.shape[1] >= width
-    matrix, order = arrange_rows(graph.affinity)
+    begin: dict[str, Any] = {"near": hint is not None and hint.shape[1] >= width, "unwanted": unwanted}
+    matrix, order = arrange_rows(graph.affinity, width)
     if order is None:
-        return filtered_subspace.filter_subspace(matrix, block, is_good, most_rounds, near=near)
-    pairs = filtered_subspace.filter_subspace(matrix, block[order], is_good, most_rounds, near=near)
+        return filtered_subspace.filter_subspace(matrix, block, is_good, **begin)
+    pairs = filtered_subspace.filter_subspace(matrix, block[order], is_good, **begin)
     block[order] = pairs.vectors
     return pairs._replace(vectors=block)
 

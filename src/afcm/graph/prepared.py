@@ -178,11 +178,12 @@ class GraphSetting:
         kernel = "adaptive" if sharp else self.kernel
         weights = neighbor_weights(near, k, kernel=kernel, bandwidth=self.bandwidth)
         weights = symmetrize_by_agreement(weights) if sharp else symmetrize(weights)
+        pieces = find_pieces(weights)
         if self.density > 0:
             density = density_masses(points, near.squared[:, k - 1], n_clusters, self.density, nodes.masses)
-            density = keep_pieces(density, find_pieces(weights), n_clusters, nodes.masses)
+            density = keep_pieces(density, pieces[1], n_clusters, nodes.masses)
             weights, scale = balance(weights, multiply(nodes.masses, density))
-        base = graph = normalize_graph(weights, multiply(nodes.masses, density))
+        base = graph = normalize_graph(weights, multiply(nodes.masses, density), pieces)
         if sharp:
             graph, hint = sharpening.sharpen(base, weights, n_clusters, k, balanced=density is not None)
         else:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from array_api_compat import array_namespace
 
 from afcm._typing import Floats
@@ -52,21 +53,42 @@ def sharpen(graph: Graph, weights: Any, n_clusters: int, n_neighbors: int, *, ba
     if graph.components[0] >= n_clusters or most <= n_clusters:
         return SharpenedGraph(graph)
     hint = solve_for_sharpening(graph, n_clusters, most)
-    vectors = backend_of(hint).make_contiguous(hint[:, :most])
-
-    def share_kept(rows: Any, columns: Any) -> Floats:
-        return FLOOR + (1 - FLOOR) * coherence(vectors, (rows, columns), n_clusters)
-
-    sharper = backend_of(weights).multiply_edges(weights, share_kept)
+    sharper = fade_edges(weights, backend_of(hint).make_contiguous(hint[:, :most]), n_clusters)
     if balanced and graph.masses is not None:
         sharper, _ = balance(sharper, graph.masses)
-    return SharpenedGraph(normalize_graph(sharper, graph.masses), hint)
+    return SharpenedGraph(normalize_graph(sharper, graph.masses, graph.components), hint)
+
+
+def fade_edges(weights: Any, vectors: Floats, fewest: int) -> Any:
+    """Every weight times ``FLOOR + (1 − FLOOR) coherence`` of its two ends."""
+    if isinstance(vectors, np.ndarray) and vectors.size >= WORTH_COMPILING and is_usable("numba", "fast"):
+        return _fade_edges_compiled(weights, vectors, fewest)
+
+    def share_kept(rows: Any, columns: Any) -> Floats:
+        return FLOOR + (1 - FLOOR) * coherence(vectors, (rows, columns), fewest)
+
+    return backend_of(weights).multiply_edges(weights, share_kept)
+
+
+def _fade_edges_compiled(weights: Any, vectors: Floats, fewest: int) -> Any:
+    from afcm.compiled import sparse
+
+    weights = weights if weights.has_sorted_indices else weights.sorted_indices()
+    lengths = np.sqrt(np.cumsum(vectors**2, axis=1)[:, fewest - 1 :])
+    inverse, result = ratio(np.ones_like(lengths), lengths, np.zeros_like(lengths)), weights.data.copy()
+    matrix, keep = (weights.indptr, weights.indices, weights.data), (FLOOR, fewest)
+
+    def fade(rows: slice) -> None:
+        sparse.fade_edges(matrix, vectors, inverse, keep, rows.start, rows.stop, result)
+
+    map_row_blocks(fade, weights.shape[0])
+    return sp.csr_array((result, weights.indices, weights.indptr), shape=weights.shape)
 
 
 def solve_for_sharpening(graph: Graph, n_clusters: int, n_wanted: int) -> Floats:
     """The leading eigenvectors, the first c of them well and the others roughly; there may be some beyond them."""
     if eigenvectors.is_worth_filtering(graph, n_wanted):
-        return eigenvectors.solve_roughly(graph, n_wanted)
+        return eigenvectors.solve_roughly(graph, n_clusters, n_wanted)
     accurate = eigenvectors.solve_leading(graph, n_clusters).vectors
     return eigenvectors.solve_leading(graph, n_wanted, hint=accurate, max_steps=ROUGH_STEPS).vectors
 
@@ -74,8 +96,6 @@ def solve_for_sharpening(graph: Graph, n_clusters: int, n_wanted: int) -> Floats
 def coherence(vectors: Floats, edges: tuple[Any, Any], fewest: int) -> Floats:
     """``mean_q max(0, cos_q)^p`` for each edge, cos_q between the first q coordinates of its two ends."""
     rows, columns = edges
-    if isinstance(vectors, np.ndarray) and vectors.size >= WORTH_COMPILING and is_usable("numba", "fast"):
-        return _compiled_coherence(vectors, edges, fewest)
     if is_fused(vectors):
         from afcm.compiled import cuda_sparse
 
@@ -84,20 +104,6 @@ def coherence(vectors: Floats, edges: tuple[Any, Any], fewest: int) -> Floats:
     blocks = (slice(begin, begin + step) for begin in range(0, max(size, 1), step))
     parts = [_coherence(vectors[rows[block]], vectors[columns[block]], fewest) for block in blocks]
     return array_namespace(vectors).concat(parts)
-
-
-def _compiled_coherence(vectors: Floats, edges: tuple[Any, Any], fewest: int) -> Floats:
-    from afcm.compiled.sparse import compare_ends
-
-    lengths = np.sqrt(np.cumsum(vectors**2, axis=1)[:, fewest - 1 :])
-    inverse, result = ratio(np.ones_like(lengths), lengths, np.zeros_like(lengths)), np.empty(edges[0].shape[0])
-    vectors = np.ascontiguousarray(vectors)
-
-    def compare(rows: slice) -> None:
-        compare_ends(vectors, inverse, edges[0][rows], edges[1][rows], fewest, result[rows])
-
-    map_row_blocks(compare, result.size)
-    return result
 
 
 def _coherence(left: Floats, right: Floats, fewest: int) -> Floats:

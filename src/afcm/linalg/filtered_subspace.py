@@ -60,11 +60,13 @@ def filter_subspace(
     most_rounds: int = MOST_ROUNDS,
     *,
     near: bool = False,
+    unwanted: float | None = None,
 ) -> RoughPairs:
     """Leading eigenvectors of a sparse S with eigenvalues in [−1, 1], as many as ``start`` has columns.
 
     Ends when ``is_good`` of the pairs, when residuals are rounding, or after some rounds. ``near``: all columns of the
     start lie near the wanted space, and their Ritz values tell where the unwanted part of the spectrum ends.
+    Else ``unwanted`` does, or it is estimated; from the second round on it is known.
     """
     single, block = to_single_precision(graph, start.shape[1]), backend_of(start).to_single(start)
     if near:
@@ -73,7 +75,8 @@ def filter_subspace(
             return pairs
         block, unwanted, spread = pairs.vectors, min(float(pairs.values[-1]), 1 - CLOSEST), SPREAD
     else:
-        unwanted, spread = estimate_eigenvalue(single, block.shape[1]), FIRST_SPREAD
+        unwanted = estimate_eigenvalue(single, block.shape[1]) if unwanted is None else unwanted
+        spread = FIRST_SPREAD
     for number in range(most_rounds):
         filtered = tall.orthonormalize(apply_filter(single, block, unwanted, spread))
         pairs = rayleigh_ritz(single, fill(filtered, block.shape[1], number))

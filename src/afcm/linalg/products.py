@@ -27,6 +27,8 @@ T = TypeVar("T")
 WORTH_THREADS, WORTH_WAKING = 50_000, 1_000_000
 # Entries times columns from which on it pays to load Numba; entries of a band of rows that a thread takes at a time.
 WORTH_COMPILING, BAND_ENTRIES, MOST_BANDS = 2_000_000, 8_000, 16
+# Entries of a block from which on it pays to arrange the rows first: two such blocks are more than a cache holds.
+WORTH_ARRANGING = 400_000
 
 
 class ParallelSparse:
@@ -162,13 +164,36 @@ def parallelize(matrix: Any) -> Any:
     return ParallelSparse(matrix) if matrix.nnz >= WORTH_THREADS and count_cores() > 1 else matrix
 
 
-def arrange_rows(matrix: Any) -> tuple[Any, Any]:
-    """The matrix with its rows and columns in an order that its products like, and that order; None: as it was."""
-    if not is_fused(getattr(matrix, "data", None)):
-        return matrix, None
-    from afcm.linalg import torch_products
+def arrange_rows(matrix: Any, width: int) -> tuple[Any, Any]:
+    """``P A Pᵀ`` in single precision with rows that share neighbors near each other, and the old number of each row.
 
-    return torch_products.arrange_rows(matrix)
+    A row of a product reads the rows of its neighbors. Where these lie together, most are in the cache already. The
+    entries of a row keep their order, so products with a block are the same to the last bit. The matrix as it is, and
+    None, where blocks of this width fit in the cache anyway.
+    """
+    if is_fused(getattr(matrix, "data", None)):
+        from afcm.linalg import torch_products
+
+        return torch_products.arrange_rows(matrix)
+    large = sp.issparse(matrix) and matrix.shape[0] * width >= WORTH_ARRANGING and is_worth_compiling(matrix, width)
+    return _arrange_rows(matrix) if large else (matrix, None)
+
+
+def _arrange_rows(matrix: Any) -> tuple[Any, Any]:
+    from afcm.compiled.sparse import arrange_entries, order_by_breadth
+
+    order = order_by_breadth(matrix.indptr, matrix.indices)
+    places, starts = np.empty_like(order), np.zeros_like(matrix.indptr)
+    places[order] = np.arange(order.size, dtype=order.dtype)
+    np.cumsum(np.diff(matrix.indptr)[order], out=starts[1:])
+    columns, entries = np.empty(matrix.nnz, np.int32), np.empty(matrix.nnz, np.float32)
+    old = matrix.indptr, matrix.indices, matrix.data
+
+    def arrange(rows: slice) -> None:
+        arrange_entries(old, order, places, starts, rows.start, rows.stop, columns, entries)
+
+    map_row_blocks(arrange, order.size)
+    return sp.csr_array((entries, columns, starts), shape=matrix.shape), order
 
 
 def row_block(matrix: Any, rows: slice) -> Any:
