@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
+from afcm.graph import affinity
 from afcm.graph.affinity import (
     Graph,
     fill_empty_rows,
@@ -119,6 +120,28 @@ def test_agreed_weights_are_their_formula(case):
     found = symmetrize_by_agreement(sp.csr_array(weights)).toarray()
     np.testing.assert_allclose(found, ((np.sqrt(weights) + np.sqrt(weights.T)) / 2) ** 2, rtol=1e-12)
     np.testing.assert_array_equal(found, found.T)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_compiled_agreement_is_the_same(monkeypatch, dtype):
+    pytest.importorskip("numba")
+    rng = np.random.default_rng(0)
+    dense = (rng.random((60, 60)) * (rng.random((60, 60)) < 0.2)).astype(dtype)
+    dense[7], dense[:, 7], dense[9] = 0, 0, 0  # nobody's neighbor, and one without neighbors of its own
+    weights = sp.csr_array(dense)
+    for first, last in zip(weights.indptr[:-1], weights.indptr[1:], strict=True):  # neighbors come by distance
+        order = rng.permutation(last - first)
+        weights.indices[first:last], weights.data[first:last] = (
+            part[first:last][order] for part in (weights.indices, weights.data)
+        )
+    given_order, expected = weights.indices.copy(), symmetrize_by_agreement(sp.csr_array(dense))
+    monkeypatch.setattr(affinity, "WORTH_COMPILING", 0)
+    found = symmetrize_by_agreement(weights)
+    assert found.dtype == dtype
+    for part in ("indptr", "indices"):
+        np.testing.assert_array_equal(getattr(found, part), getattr(expected, part))
+    np.testing.assert_allclose(found.data, expected.data, rtol=0 if dtype is np.float64 else 1e-6)
+    np.testing.assert_array_equal(weights.indices, given_order)
 
 
 @quick

@@ -167,8 +167,8 @@ def test_compiled_cosines_are_the_same(dtype, atol, monkeypatch):
         unsorted.data[first:last], unsorted.indices[first:last] = (
             part[first:last][::-1] for part in (weights.data, weights.indices)
         )
-    for given in (weights, unsorted):
-        fast = sharpening.fade_edges(given, vectors, 3)
+    for matrix in (weights, unsorted):
+        fast = sharpening.fade_edges(matrix, vectors, 3)
         np.testing.assert_allclose(fast.toarray(), plain.toarray(), atol=atol)
         np.testing.assert_array_equal(fast.toarray(), fast.toarray().T)
 

@@ -110,8 +110,65 @@ def fade_edges(matrix: Any, vectors: Any, inverse: Any, keep: Any, begin: int, e
 
 
 @compile_strict
+def sum_links(matrix: Any, roots: Any, labels: Any, begin: int, end: int, links: Any) -> None:
+    """Add ``r_i s_ij r_j`` of some rows i to the entry of both labels."""
+    offsets, columns, entries = matrix
+    for row in range(begin, end):
+        mine, root = links[labels[row]], roots[row]
+        for entry in range(offsets[row], offsets[row + 1]):
+            column = columns[entry]
+            mine[labels[column]] += root * entries[entry] * roots[column]
+
+
+@compile_strict
+def sort_rows(offsets: Any, columns: Any, entries: Any, begin: int, end: int) -> None:
+    """Bring the entries of each row into the order of their columns, in place."""
+    for row in range(begin, end):
+        own = slice(offsets[row], offsets[row + 1])
+        order = np.argsort(columns[own])
+        columns[own], entries[own] = columns[own][order], entries[own][order]
+
+
+@compile_strict
+def count_union(one: Any, other: Any, begin: int, end: int, counts: Any) -> None:
+    """How many columns each row has in either of two matrices with sorted columns."""
+    offsets, columns = one[0], one[1]
+    other_offsets, other_columns = other[0], other[1]
+    for row in range(begin, end):
+        at, last = offsets[row], offsets[row + 1]
+        there, other_last = other_offsets[row], other_offsets[row + 1]
+        n_both = 0
+        while at < last and there < other_last:
+            step = columns[at] - other_columns[there]
+            n_both += step == 0
+            at += step <= 0
+            there += step >= 0
+        counts[row] = last - offsets[row] + other_last - other_offsets[row] - n_both
+
+
+@compile_strict
+def agree(one: Any, other: Any, begin: int, end: int, result: Any) -> None:
+    """``((√a_ij + √b_ij) / 2)²`` for rows of two matrices with sorted columns; ``result`` has the offsets already."""
+    offsets, columns, entries = one
+    other_offsets, other_columns, other_entries = other
+    starts, joint_columns, joint_entries = result
+    for row in range(begin, end):
+        at, last = offsets[row], offsets[row + 1]
+        there, other_last = other_offsets[row], other_offsets[row + 1]
+        for to in range(starts[row], starts[row + 1]):
+            mine = at < last and (there == other_last or columns[at] <= other_columns[there])
+            theirs = there < other_last and (at == last or other_columns[there] <= columns[at])
+            joint_columns[to] = columns[at] if mine else other_columns[there]
+            left = np.sqrt(entries[at]) if mine else 0.0
+            right = np.sqrt(other_entries[there]) if theirs else 0.0
+            joint_entries[to] = ((left + right) * 0.5) ** 2
+            at += mine
+            there += theirs
+
+
+@compile_strict
 def order_by_breadth(offsets: Any, columns: Any) -> Any:
-    """Numbers of the rows as a walk over the edges meets them, the nearest first; each piece begins at its first row."""
+    """Numbers of the rows as a walk over the edges meets them, nearest first; a piece begins at its first row."""
     n_rows = offsets.size - 1
     order, is_met, n_met = np.empty(n_rows, np.int32), np.zeros(n_rows, np.bool_), 0
     for first in range(n_rows):

@@ -18,7 +18,8 @@ from afcm.arrays import from_host, is_tensor, take_rows, to_host
 from afcm.arrays.sampling import draw_few_rows, draw_rows
 from afcm.fitting.loop import run
 from afcm.graph import components
-from afcm.graph.affinity import Graph, normalized_cut
+from afcm.graph.affinity import Graph
+from afcm.graph.cuts import cut_labels
 from afcm.graph.duplicates import merge_duplicates
 from afcm.graph.eigenvectors import indicator, null_space
 from afcm.graph.prepared import PreparedGraph
@@ -94,15 +95,15 @@ def spectral_start(
         labels = from_host(components.join_components(known, sizes, n_clusters, points, random), labels)
         return null_space(graph, labels, n_clusters), one_hot(labels, n_clusters)
     eigen = solve(n_clusters)
-    best = one_hot(k_means(normalize_rows(eigen.vectors), n_clusters, graph.masses, random, n_runs), n_clusters)
-    cut = normalized_cut(graph, best)
+    best = k_means(normalize_rows(eigen.vectors), n_clusters, graph.masses, random, n_runs)
+    cut, _ = cut_labels(graph, best, n_clusters)
     if cut > CLEAN * n_clusters:
         walk = eigen.vectors * inverse_sqrt(graph.volumes)[:, None]
         few = walk.shape[0] * n_clusters < MANY_ENTRIES  # else pivots alone: a tiny cluster is the first of them
-        other = one_hot(k_means(walk, n_clusters, graph.masses, random, n_runs if few else 1), n_clusters)
-        if normalized_cut(graph, other) < DECISIVE * cut:
+        other = k_means(walk, n_clusters, graph.masses, random, n_runs if few else 1)
+        if cut_labels(graph, other, n_clusters)[0] < DECISIVE * cut:
             best = other
-    return eigen, best
+    return eigen, one_hot(best, n_clusters)
 
 
 def k_means(

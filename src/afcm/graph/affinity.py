@@ -15,12 +15,15 @@ import scipy.sparse as sp
 from array_api_compat import array_namespace, device
 
 from afcm._typing import Floats, Integers
+from afcm._util.optional import is_usable
 from afcm.arrays import backend_of, to_host
 from afcm.graph.kernels import KERNELS, neighbor_lists
-from afcm.linalg.products import parallelize
+from afcm.linalg.products import map_row_blocks, parallelize
 from afcm.linalg.ratios import inverse_sqrt, ratio
 from afcm.neighbors import Neighbors
 
+# Entries of a graph from which on compiled loops pay.
+WORTH_COMPILING = 200_000
 
 Components = tuple[int, Integers]  # how many, and the number of each node's
 
@@ -62,8 +65,29 @@ def symmetrize(weights: Any) -> Any:
 
 def symmetrize_by_agreement(weights: Any) -> Any:
     """``((√w_ij + √w_ji) / 2)²``: a similarity that only one side has counts a quarter, not a half."""
+    if sp.issparse(weights) and weights.nnz >= WORTH_COMPILING and is_usable("numba", "fast"):
+        return _symmetrize_compiled(weights)
     backend = backend_of(weights)
     return backend.square(backend.symmetrize(backend.square_root(weights)))
+
+
+def _symmetrize_compiled(weights: Any) -> Any:
+    """Both directions of each row side by side, so that no matrix is made in between."""
+    from afcm.compiled import sparse
+
+    turned, offsets = weights.T.tocsr(), np.zeros(weights.shape[0] + 1, np.int64)  # rows sorted by the way
+    one = weights.indptr, weights.indices.copy(), weights.data.copy()
+    other, counts = (turned.indptr, turned.indices, turned.data), offsets[1:]
+
+    def count(rows: slice) -> None:
+        sparse.sort_rows(*one, rows.start, rows.stop)
+        sparse.count_union(one, other, rows.start, rows.stop, counts)
+
+    map_row_blocks(count, weights.shape[0])
+    np.cumsum(counts, out=counts)
+    result = offsets, np.empty(offsets[-1], weights.indices.dtype), np.empty(offsets[-1], weights.dtype)
+    map_row_blocks(lambda rows: sparse.agree(one, other, rows.start, rows.stop, result), weights.shape[0])
+    return sp.csr_array((result[2], result[1], offsets), shape=weights.shape)
 
 
 def normalize_graph(weights: Any, masses: Floats | None = None, components: Components | None = None) -> Graph:

@@ -12,8 +12,9 @@ from array_api_compat import array_namespace
 from afcm._typing import Floats, Integers
 from afcm.arrays import is_chunked, take_rows, to_host
 from afcm.arrays.sampling import draw_rows
-from afcm.graph.affinity import Graph, cut_and_links, normalized_cut
+from afcm.graph.affinity import Graph
 from afcm.graph.anchors.prepared import PreparedAnchors
+from afcm.graph.cuts import cut_labels
 from afcm.graph.density import log_distances
 from afcm.graph.diffusion import diffuse
 from afcm.graph.eigenvectors import indicator, search_block
@@ -167,16 +168,16 @@ def measure_cut(problem: GraphProblem, graph: Graph, memberships: Any) -> float:
     if isinstance(problem, AnchoredProblem):
         return problem.normalized_cut(memberships)
     labels = array_namespace(memberships).argmax(memberships, axis=1)
-    return normalized_cut(graph, indicator(labels, memberships.shape[1]))
+    return cut_labels(graph, labels, memberships.shape[1])[0]
 
 
 def measure_clusters(problem: GraphProblem, graph: Graph, memberships: Any) -> tuple[float, Floats]:
-    """`measure_cut`, and the weights between the clusters (`afcm.graph.affinity.cut_and_links`)."""
+    """`measure_cut`, and the weights between the clusters (`afcm.graph.cuts.cut_labels`)."""
     if isinstance(problem, AnchoredProblem):
         links = problem.cluster_links(memberships)
         return cut_of_links(links), links
     labels = array_namespace(memberships).argmax(memberships, axis=1)
-    return cut_and_links(graph, indicator(labels, memberships.shape[1]))
+    return cut_labels(graph, labels, memberships.shape[1])
 
 
 class DrawnNodes(NamedTuple):
