@@ -94,6 +94,13 @@ def watched_blocks(monkeypatch):
     return asked
 
 
+@pytest.mark.parametrize("has_background", [True, False])
+def test_log_densities_are_sums_of_all_parts(has_background):
+    points, _, boxes, parameters = case(3, background=has_background)
+    found = equations.log_densities(quadratic_features(points), boxes, parameters)
+    np.testing.assert_allclose(found, np.log(slow_joint(points, parameters, boxes).sum(axis=0)), rtol=1e-9)
+
+
 @pytest.mark.parametrize("background", [True, False])
 def test_an_e_step_is_an_explicit_loop(background, watched_blocks):
     points, masses, boxes, parameters = case(3, n=600, background=background)

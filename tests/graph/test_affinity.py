@@ -122,6 +122,21 @@ def test_agreed_weights_are_their_formula(case):
     np.testing.assert_array_equal(found, found.T)
 
 
+def test_compiled_components_are_the_same(monkeypatch):
+    pytest.importorskip("numba")
+    rng = np.random.default_rng(0)
+    dense = np.triu(rng.random((80, 80)) * (rng.random((80, 80)) < 0.02), 1)
+    weights = sp.csr_array(dense + dense.T)
+    degrees = weights.sum(axis=1)
+    expected = affinity.find_components(weights, degrees <= 0)
+    monkeypatch.setattr(affinity, "WORTH_COMPILING", 0)
+    monkeypatch.setattr(affinity, "backend_of", lambda _: pytest.fail("a compiled loop does it"))
+    found = affinity.find_components(weights, degrees <= 0)
+    assert found[0] == expected[0] > 3
+    np.testing.assert_array_equal(found[1], expected[1])
+    assert (found[1] == -1).sum() == (degrees <= 0).sum() > 3
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_compiled_agreement_is_the_same(monkeypatch, dtype):
     pytest.importorskip("numba")

@@ -225,6 +225,36 @@ def test_without_a_background_noise_stays_in_the_clusters():
     assert not found.outlier_scores(points).any()
 
 
+def draw_apart(n_far):
+    """Three clouds in ten dimensions, and samples far from all of them."""
+    points, labels = make_blobs(900, 10, centers=3, cluster_std=1.0, random_state=0)
+    far = np.random.default_rng(0).uniform(-20, 20, size=(n_far, 10))
+    points = np.vstack([points, far])
+    return points, np.append(labels, np.zeros(n_far, dtype=int))
+
+
+def test_no_background_is_fitted_where_none_could_be_worth_a_number(monkeypatch):
+    points, labels = draw_apart(0)
+    with_both = monkeypatch.context()
+    with with_both as patched:
+        patched.setattr(Sample, "has_unlikely_samples", lambda *_: True)
+        slow = fit(points, labels)
+    monkeypatch.setattr(Sample, "fit_with_background", lambda *_: pytest.fail("no sample is unlikely"))
+    fast = fit(points, labels)
+    for name, part in asdict(slow).items():
+        np.testing.assert_array_equal(getattr(fast, name), part)
+
+
+@pytest.mark.parametrize("n_far", [3, 90])
+def test_far_samples_are_unlikely(monkeypatch, n_far):
+    asked = []
+    ask = Sample.has_unlikely_samples
+    monkeypatch.setattr(Sample, "has_unlikely_samples", lambda *given: asked.append(ask(*given)) or asked[-1])
+    found = fit(*draw_apart(n_far))
+    assert asked == [True]
+    assert (found.share > 0) == (n_far == 90)  # three are no background yet
+
+
 def high_dimensional(seed, amount):
     points, labels = make_blobs(600, 50, centers=5, random_state=seed)
     return with_noise(points, labels, amount, "box", seed)

@@ -239,7 +239,7 @@ def test_an_equation_is_at_most_four_hops_from_a_fit(row):
 
 def test_the_ways_lead_to_the_functions_of_the_table():
     ends = {name for row in hop_rows() for name in names_of(row[-1])[0]}
-    assert {"memberships", "centers", "precision", "leading_eigenvectors", "coherence", "diffuse", "embed"} <= ends
+    assert {"memberships", "centers", "precision", "leading_eigenvectors", "fade_edges", "diffuse", "embed"} <= ends
 
 
 def test_the_examples_of_the_architecture_page_run():

@@ -114,10 +114,12 @@ def square(weights: Any) -> Any:
 
 def scale_rows_and_columns(weights: Any, scale: Floats) -> Any:
     """``s_i w_ij s_j`` in float64."""
-    matrix = sp.csr_array(weights, dtype=np.float64, copy=True)
-    matrix.data *= np.repeat(scale, np.diff(matrix.indptr))
-    matrix.data *= scale[matrix.indices]
-    return matrix
+    matrix = sp.csr_array(weights)
+    matrix = matrix if matrix.has_canonical_format else matrix.copy()
+    entries = np.repeat(scale, np.diff(matrix.indptr))
+    entries *= matrix.data
+    entries *= scale[matrix.indices]
+    return sp.csr_array((entries, matrix.indices, matrix.indptr), shape=matrix.shape)  # one table of places for both
 
 
 def normalize_rows(weights: Any, masses: Floats | None) -> Any:
@@ -137,8 +139,12 @@ def multiply_edges(weights: Any, measure: Callable[[Any, Any], Any]) -> Any:
 
 def find_components(affinity: Any, isolated: Any) -> tuple[int, Integers]:
     """Number of connected components among nodes that are not isolated, and each node's component (isolated: −1)."""
-    n_pieces, pieces = connected_components(affinity, directed=False)
-    kept = np.bincount(pieces[~isolated], minlength=n_pieces) > 0
+    return number_pieces(connected_components(affinity, directed=False)[1], isolated)
+
+
+def number_pieces(pieces: Integers, isolated: Any) -> tuple[int, Integers]:
+    """Pieces numbered anew without isolated nodes, which get −1."""
+    kept = np.bincount(pieces[~isolated], minlength=pieces.max(initial=-1) + 1) > 0
     labels = (np.cumsum(kept) - 1)[pieces]
     labels[isolated] = -1
     return int(kept.sum()), labels

@@ -167,22 +167,26 @@ def agree(one: Any, other: Any, begin: int, end: int, result: Any) -> None:
 
 
 @compile_strict
-def order_by_breadth(offsets: Any, columns: Any) -> Any:
-    """Numbers of the rows as a walk over the edges meets them, nearest first; a piece begins at its first row."""
+def walk_by_breadth(offsets: Any, columns: Any) -> Any:
+    """Numbers of the rows as a walk over the edges meets them, nearest first, and the piece of each row.
+
+    Pieces are numbered by their first row, at which the walk begins them.
+    """
     n_rows = offsets.size - 1
-    order, is_met, n_met = np.empty(n_rows, np.int32), np.zeros(n_rows, np.bool_), 0
+    order, pieces, n_met, n_pieces = np.empty(n_rows, np.int32), np.full(n_rows, -1, np.int64), 0, 0
     for first in range(n_rows):
-        if is_met[first]:
+        if pieces[first] >= 0:
             continue
-        order[n_met], is_met[first], at, n_met = first, True, n_met, n_met + 1
+        order[n_met], pieces[first], at, n_met = first, n_pieces, n_met, n_met + 1
         while at < n_met:
             row = order[at]
             for entry in range(offsets[row], offsets[row + 1]):
                 column = columns[entry]
-                if not is_met[column]:
-                    order[n_met], is_met[column], n_met = column, True, n_met + 1
+                if pieces[column] < 0:
+                    order[n_met], pieces[column], n_met = column, n_pieces, n_met + 1
             at += 1
-    return order
+        n_pieces += 1
+    return order, pieces
 
 
 @compile_strict

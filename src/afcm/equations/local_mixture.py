@@ -170,6 +170,13 @@ def expected_statistics(
     return Statistics(moments, sums[len(peaks) :], in_gaussians), log_likelihood
 
 
+def log_densities(features: Floats, boxes: Floats, parameters: Parameters) -> Floats:
+    """``log p(x_i)`` of the whole mixture."""
+    coefficients, peaks = joint_coefficients(parameters)
+    joint = log_joint(features, coefficients, peaks, boxes, parameters.background, degrees=parameters.degrees)
+    return normalize(joint)[1]
+
+
 def means_and_covariances(moments: Floats) -> tuple[Floats, Floats]:
     """Means (M×d) and covariances (M×d×d) of Gaussians whose shares have these sums of features."""
     means_of_features = moments / moments[:, :1]

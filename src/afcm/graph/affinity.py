@@ -17,6 +17,7 @@ from array_api_compat import array_namespace, device
 from afcm._typing import Floats, Integers
 from afcm._util.optional import is_usable
 from afcm.arrays import backend_of, to_host
+from afcm.arrays.numpy_arrays import number_pieces
 from afcm.graph.kernels import KERNELS, neighbor_lists
 from afcm.linalg.products import map_row_blocks, parallelize
 from afcm.linalg.ratios import inverse_sqrt, ratio
@@ -50,7 +51,7 @@ class Graph:
         """The number of connected components among nodes with neighbors, and each node's (−1: isolated)."""
         if hasattr(self.affinity, "components"):
             return self.affinity.components
-        return backend_of(self.affinity).find_components(self.affinity, self.degrees <= 0)
+        return find_components(self.affinity, self.degrees <= 0)
 
 
 def neighbor_matrix(weights: Floats, indices: Integers, n_nodes: int) -> Any:
@@ -111,7 +112,17 @@ def find_pieces(weights: Any) -> Components:
     """The `Graph.components` of symmetric similarities."""
     xp = array_namespace(weights.data)
     ones = xp.ones(weights.shape[0], dtype=weights.data.dtype, device=device(weights.data))
-    return backend_of(weights).find_components(weights, weights @ ones <= 0)
+    return find_components(weights, weights @ ones <= 0)
+
+
+def find_components(weights: Any, isolated: Any) -> Components:
+    """The number of connected components among nodes that are not isolated, and each node's (isolated: −1)."""
+    if not (sp.issparse(weights) and weights.nnz >= WORTH_COMPILING and is_usable("numba", "fast")):
+        found: Components = backend_of(weights).find_components(weights, isolated)
+        return found
+    from afcm.compiled.sparse import walk_by_breadth
+
+    return number_pieces(walk_by_breadth(weights.indptr, weights.indices)[1], isolated)
 
 
 def normalized_cut(graph: Graph, indicator: Floats) -> float:

@@ -26,7 +26,7 @@ from afcm.linalg.ratios import ratio
 
 # The average is over spaces of c to so many times c eigenvectors.
 FINEST = 2
-# The power of the cosine between the two ends of an edge.
+# The power of the cosine between the two ends of an edge, an even number.
 SHARPNESS = 4
 # An edge keeps at least this share of its weight: no edge disappears, and the components stay what they are.
 FLOOR = 0.01
@@ -111,5 +111,5 @@ def _coherence(left: Floats, right: Floats, fewest: int) -> Floats:
     dots = xp.cumulative_sum(left * right, axis=1)[:, fewest - 1 :]
     lengths = xp.sqrt(xp.cumulative_sum(left**2, axis=1)[:, fewest - 1 :])
     lengths *= xp.sqrt(xp.cumulative_sum(right**2, axis=1)[:, fewest - 1 :])
-    cosines = ratio(dots, lengths, xp.zeros_like(dots))
-    return xp.mean(xp.clip(cosines, 0.0, 1.0) ** SHARPNESS, axis=1)
+    squares = xp.clip(ratio(dots, lengths, xp.zeros_like(dots)), 0.0, 1.0) ** 2
+    return xp.mean(squares ** (SHARPNESS // 2), axis=1)  # squares are made by products, other powers slowly

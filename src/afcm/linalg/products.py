@@ -180,9 +180,9 @@ def arrange_rows(matrix: Any, width: int) -> tuple[Any, Any]:
 
 
 def _arrange_rows(matrix: Any) -> tuple[Any, Any]:
-    from afcm.compiled.sparse import arrange_entries, order_by_breadth
+    from afcm.compiled.sparse import arrange_entries, walk_by_breadth
 
-    order = order_by_breadth(matrix.indptr, matrix.indices)
+    order, _ = walk_by_breadth(matrix.indptr, matrix.indices)
     places, starts = np.empty_like(order), np.zeros_like(matrix.indptr)
     places[order] = np.arange(order.size, dtype=order.dtype)
     np.cumsum(np.diff(matrix.indptr)[order], out=starts[1:])

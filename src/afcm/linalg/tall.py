@@ -6,7 +6,8 @@ So they do not depend on the number of threads. BLAS itself would split them in 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 import numpy as np
 from scipy.linalg import eigh
@@ -14,6 +15,8 @@ from scipy.linalg import eigh
 from afcm._typing import Floats
 from afcm.arrays import backend_of, is_tensor
 from afcm.linalg.products import map_row_blocks
+
+T = TypeVar("T")
 
 # Rows of a piece: enough for fast products, few enough that cores finish together.
 ROWS = 2048
@@ -58,6 +61,13 @@ def _is_large(left: Floats, right: Floats) -> bool:
     return isinstance(left, np.ndarray) and left.shape[0] * max(left.shape[1], right.shape[1]) >= LARGE
 
 
+def map_pieces(work: Callable[[slice], T], block: Floats) -> list[T]:
+    """Results of the work for pieces of rows, in their order; threads are woken for a large block only."""
+    if block.size >= LARGE:
+        return map_row_blocks(work, block.shape[0], ROWS)
+    return [work(slice(first, first + ROWS)) for first in range(0, block.shape[0], ROWS)]
+
+
 def inner_products(left: Floats, right: Floats, dtype: type = np.float64) -> Floats:
     """``leftᵀ right``, on the host; pieces are multiplied in ``dtype`` (on a device: float64) and added in float64."""
     if is_tensor(left):
@@ -68,7 +78,7 @@ def inner_products(left: Floats, right: Floats, dtype: type = np.float64) -> Flo
         return left[rows].T.astype(dtype, copy=False) @ right[rows].astype(dtype, copy=False)
 
     total = np.zeros((left.shape[1], right.shape[1]))
-    for part in map_row_blocks(multiply, left.shape[0], ROWS):
+    for part in map_pieces(multiply, left):
         total += part
     return total
 
@@ -84,7 +94,7 @@ def combine_columns(block: Floats, coefficients: Floats) -> Floats:
     def multiply(rows: slice) -> None:
         np.matmul(block[rows], coefficients, out=result[rows])
 
-    map_row_blocks(multiply, block.shape[0], ROWS)
+    map_pieces(multiply, block)
     return result
 
 
@@ -93,7 +103,7 @@ def column_lengths(block: Floats) -> Floats:
     if is_tensor(block):
         lengths: Floats = backend_of(block).column_norms(block)
         return lengths
-    squares = map_row_blocks(lambda rows: np.einsum("ij,ij->j", block[rows], block[rows]), block.shape[0], ROWS)
+    squares = map_pieces(lambda rows: np.einsum("ij,ij->j", block[rows], block[rows]), block)
     return np.sqrt(np.sum(squares, axis=0, dtype=np.float64))
 
 

@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from afcm._typing import Floats, Integers, Masks
+from afcm._util.threads import map_in_threads
 from afcm.equations import local_mixture as equations
 from afcm.equations.cluster_forms import GAUSSIANS, Form
 from afcm.equations.local_mixture import Parameters, Statistics
@@ -101,10 +102,12 @@ class Sample:
         """The accepted mixture; ``share`` as in ``fit_local_mixture``."""
         if share is None:
             return self.fit_plain()
-        found, start = self.fit_with_background(None if share == "auto" else share)
         if share != "auto":
-            return self.leave_out_parts(found, start, share)
+            return self.leave_out_parts(*self.fit_with_background(share), share)
         plain = self.fit_plain()
+        if not self.has_unlikely_samples(plain.parameters):
+            return plain
+        found, start = self.fit_with_background(None)
         if found.criterion < plain.criterion:
             if not equations.has_background(found.parameters):  # the start from the core found better Gaussians
                 return found._replace(parameters=equations.without_background(found.parameters))
@@ -128,6 +131,22 @@ class Sample:
         fits = [(self.maximize_likelihood(start, share), start) for start in starts]
         return min(fits, key=lambda pair: pair[0].criterion)
 
+    def has_unlikely_samples(self, plain: Parameters) -> bool:
+        """Whether the densities of a background, beside the clusters' own, could be worth a single number to BIC.
+
+        A background of share s ≤ 1/2 and density b raises the log likelihood of a sample by at most log(1 + b / 2p).
+        """
+        statistics = self.with_background(self.start_one_each().statistics)
+        variances = equations.robust_variances(self.features, self.masses)
+        spread = equations.best_background(statistics, self.features @ self.masses, variances, None)[0]
+        wide = Parameters(np.ones(1), spread.mean[None], np.diag(spread.variances)[None], None)
+        own, others = (
+            equations.log_densities(self.features, self.box_densities, parameters) for parameters in (plain, wide)
+        )
+        most = np.maximum(others, self.box_densities.max(axis=0))
+        gain = float(np.logaddexp(0.0, most - own - math.log(2.0)) @ self.masses)
+        return 2.0 * gain >= math.log(max(float(self.masses.sum()), 2.0))
+
     def leave_out_parts(self, best: Fit, start: Start, share: float | None) -> Fit:
         """Without the parts of the background that BIC does not ask for: EM is slow to empty them."""
         for part in (equations.WIDE, equations.CORE_BOX):
@@ -143,13 +162,11 @@ class Sample:
 
         A cluster that is cut from overlapping ones asks for several, which the whole then does not need.
         """
-        groups, several = [], []
-        for cluster, members in enumerate(self.members):
-            rows = members[kept[members]]
-            rows = members if self.is_small(rows) else rows
-            if len(rows):
-                several.append(self.cluster_moments(rows))
-                groups.append((cluster, self.is_small(rows)))
+        rows = [members[kept[members]] for members in self.members]
+        rows = [members if self.is_small(few) else few for few, members in zip(rows, self.members, strict=True)]
+        there = [(cluster, own) for cluster, own in enumerate(rows) if len(own)]
+        groups = [(cluster, self.is_small(own)) for cluster, own in there]
+        several = map_in_threads(self.cluster_moments, [own for _, own in there])
         single = [moments.sum(axis=0, keepdims=True) for moments in several]
         kinds = [several, single] if len(np.concatenate(several)) > len(single) else [single]
         return [Start.from_moments(moments, groups) for moments in kinds]

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from afcm._typing import Floats
+from afcm._util.threads import map_in_threads
 from afcm.equations import local_mixture as equations
 from afcm.equations.cluster_forms import COVARIANCES, Form
 from afcm.models.cluster_mixture import Fit, Sample, Start
@@ -32,9 +33,9 @@ def choose_form(sample: Sample, unit: Floats) -> Fit:
     """The best of all forms by BIC, each started from the labels; ``unit`` is what spheres are made of."""
     start = sample.start_one_each()
     gaussian = choose(fit_gaussians(sample, start, unit))
-    best = choose([gaussian, *(fit_form(sample, start, Form(name, DEGREES[0], unit)) for name in COVARIANCES)])
+    best = choose([gaussian, *fit_all(sample, [(start, Form(name, DEGREES[0], unit)) for name in COVARIANCES])])
     if best is not gaussian:
-        best = choose([best, *(fit_form(sample, start, best.form._replace(degrees=more)) for more in DEGREES[1:])])
+        best = choose([best, *fit_all(sample, [(start, best.form._replace(degrees=more)) for more in DEGREES[1:]])])
     return choose([best, fit_form(sample, best.start, best.form._replace(balanced=True))]).fit
 
 
@@ -50,7 +51,11 @@ def fit_gaussians(sample: Sample, start: Start, unit: Floats) -> list[Candidate]
     )
     moved = start._replace(statistics=statistics)
     forms = [Form(name, unit=unit) for name in COVARIANCES if name != "own"]
-    return [free, *(fit_form(sample, begin, form) for form in forms for begin in (start, moved))]
+    return [free, *fit_all(sample, [(begin, form) for form in forms for begin in (start, moved)])]
+
+
+def fit_all(sample: Sample, problems: Sequence[tuple[Start, Form]]) -> list[Candidate]:
+    return map_in_threads(lambda problem: fit_form(sample, *problem), problems)
 
 
 def fit_form(sample: Sample, start: Start, form: Form) -> Candidate:
