@@ -64,7 +64,7 @@ def keep_blocks(
 
 
 def keep_fine(memberships: Floats) -> sparse.csr_array:
-    """What a fit keeps of its own memberships: the `FINE_KEPT` largest."""
+    """The `FINE_KEPT` largest of each row: those that a fit keeps of its own memberships."""
     return keep_blocks(lambda rows: memberships[rows], memberships.shape, 0.0, FINE_KEPT)
 
 

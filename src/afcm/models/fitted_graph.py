@@ -160,7 +160,7 @@ class FittedGraph:
         return embedding, memberships, paper
 
     def keep_few(self) -> FittedGraph:
-        """The same with sparse memberships."""
+        """Make memberships sparse: the largest few of each node."""
         extension = replace(self.extension, memberships=keep_fine(self.extension.memberships))
         walked, own = None if self.walked is None else keep_fine(self.walked), self.own_memberships
         few = keep_blocks(lambda rows: own[rows], own.shape)
@@ -248,7 +248,11 @@ def _embed(points: Any, fitted: FittedGraph) -> Any:
 
 def _memberships(points: Any, fitted: FittedGraph) -> Any:
     placed = fitted.similarity.place(points)
-    memberships = _own_memberships(points, placed, fitted)
+    walked = None
+    if fitted.walked is not None and fitted.method != "paper":
+        walked = fitted.extension.averaged(placed, fitted.walked)
+    find = _few_memberships if fitted.is_sparse else _own_memberships
+    memberships = find(points, placed, walked, fitted)
     for step in fitted.steps:
         if isinstance(step, Merge):
             memberships = step.apply(memberships)
@@ -267,23 +271,18 @@ def _share_out(step: Split, points: Any, placed: PlacedSamples, fitted: FittedGr
     return array_namespace(shares).where(placed.twins[:, None] >= 0, shares, posterior)
 
 
-def _own_memberships(points: Any, placed: PlacedSamples, fitted: FittedGraph) -> Any:
-    """Memberships in the clusters of the fit, before any step."""
-    walked = None
-    if fitted.walked is not None and fitted.method != "paper":
-        walked = fitted.extension.averaged(placed, fitted.walked)
-    if not fitted.is_sparse:
-        return _all_memberships(points, placed, walked, fitted)
+def _few_memberships(points: Any, placed: PlacedSamples, walked: Any, fitted: FittedGraph) -> Any:
+    """The largest few of `_own_memberships`, sparse as those of the walk are."""
 
     def make_rows(rows: slice) -> Any:
         mine = PlacedSamples(placed.weights[rows], placed.twins[rows])
-        return _all_memberships(points[rows], mine, None if walked is None else walked[rows].toarray(), fitted)
+        return _own_memberships(points[rows], mine, None if walked is None else walked[rows].toarray(), fitted)
 
     return keep_blocks(make_rows, (placed.weights.shape[0], fitted.extension.n_clusters))
 
 
-def _all_memberships(points: Any, placed: PlacedSamples, walked: Any, fitted: FittedGraph) -> Any:
-    """Dense memberships in the clusters of the fit, given those of a walk."""
+def _own_memberships(points: Any, placed: PlacedSamples, walked: Any, fitted: FittedGraph) -> Any:
+    """Memberships in the clusters of the fit before any step, given those of a walk."""
     extension = fitted.extension
     if fitted.method == "paper":
         return extension.memberships_of(extension.embed(placed))
