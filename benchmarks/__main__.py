@@ -6,7 +6,7 @@ import importlib
 import sys
 
 NAMES = ("eigen", "spectral", "fcm", "cdkm", "table", "gpu", "sweep")
-NAMES += ("neighbors", "million", "imports", "anchors", "scale", "defaults")
+NAMES += ("neighbors", "million", "imports", "anchors", "scale", "defaults", "clusters")
 
 
 def main(arguments: list[str]) -> int:

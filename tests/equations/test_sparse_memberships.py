@@ -7,15 +7,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from afcm.equations import sparse_memberships
 from afcm.equations.ambiguity import ambiguity
 from afcm.equations.cluster_sets import smallest_sets, sparse_sets
 from afcm.equations.sparse_memberships import (
+    FINE_KEPT,
     MOST_KEPT,
     MOST_LEFT,
+    argmax_rows,
+    choose_twins,
     find_largest,
+    keep_blocks,
+    keep_fine,
     keep_largest,
     largest_of_rows,
+    map_dense_rows,
     mean_left_out,
+    put_rows,
     rank_memberships,
     to_dense_rows,
 )
@@ -94,3 +102,39 @@ def test_states_are_those_of_dense_memberships(dense, state):
     soft = draw(1, 300, 0.005)
     assert membership_state(keep_largest(soft)) == membership_state(soft) == "soft"
     assert crispness(keep_largest(soft)) == pytest.approx(crispness(soft), abs=1e-5)
+
+
+@pytest.mark.parametrize("entries", [1, 100, 10**6])
+def test_blocks_of_rows_give_what_all_rows_give(monkeypatch, entries):
+    monkeypatch.setattr(sparse_memberships, "BLOCK_ENTRIES", entries)
+    dense, weights = draw(2, 40, 0.05, n=30), np.linspace(0.5, 1, 30)[:, None]
+    whole = keep_largest(dense)
+    assert (keep_blocks(lambda rows: dense[rows], dense.shape) != whole).nnz == 0
+    halves = map_dense_rows(lambda rows, factors: rows[:, ::2] * factors, whole, weights)
+    assert (halves != keep_largest(whole.toarray()[:, ::2] * weights)).nnz == 0
+    np.testing.assert_allclose(keep_fine(dense).toarray(), dense, atol=1e-15)
+    assert np.diff(keep_fine(np.full((3, 100), 0.01)).indptr).tolist() == [FINE_KEPT] * 3
+
+
+def test_zeros_are_never_kept_and_no_row_is_empty():
+    few = keep_largest(np.array([[0.0, 0.5, 0.0, 0.2], [0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]]))
+    assert np.diff(few.indptr).tolist() == [2, 1, 1]
+    assert few.data.tolist() == [0.5, 0.2, 0.0, 1.0]
+
+
+def test_rows_are_taken_from_either_place():
+    dense, others = draw(3, 20, 0.1, n=6), draw(4, 20, 0.1, n=4)
+    few, fewer = keep_largest(dense), keep_largest(others)
+    twins = np.array([-1, 5, -1, 0])
+    expected = np.array([others[0], dense[5], others[2], dense[0]])
+    np.testing.assert_array_equal(choose_twins(twins, dense, others), expected)
+    np.testing.assert_array_equal(choose_twins(twins, few, fewer).toarray(), keep_largest(expected).toarray())
+    for new in (others[:2], fewer[:2]):
+        put = put_rows(few, np.array([4, 1]), new)
+        after = dense.copy()
+        after[[4, 1]] = others[:2]
+        np.testing.assert_array_equal(put.toarray(), keep_largest(after).toarray())
+    np.testing.assert_array_equal(few.toarray(), keep_largest(dense).toarray())  # not changed
+    assert put_rows(dense, np.array([2]), others[:1]) is dense
+    np.testing.assert_array_equal(dense[2], others[0])
+    np.testing.assert_array_equal(argmax_rows(few), argmax_rows(keep_largest(few.toarray()).toarray()))

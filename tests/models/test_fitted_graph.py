@@ -11,6 +11,8 @@ import pytest
 import scipy.sparse as sp
 
 from afcm import arrays
+from afcm.equations import sparse_memberships
+from afcm.equations.sparse_memberships import keep_largest
 from afcm.graph.affinity import normalize_graph
 from afcm.graph.diffusion import diffuse
 from afcm.graph.similarity import NeighborSimilarity
@@ -18,6 +20,7 @@ from afcm.models import fitted_background, fitted_graph
 from afcm.models.distance_background import Distances, fit_distance_background
 from afcm.models.extension import Extension
 from afcm.models.fitted_graph import FittedGraph
+from afcm.models.regrouping import Merge, Split
 from afcm.neighbors import find_neighbors
 
 K, SIGMA, LAMBDA, GAMMA = 4, 0.7, 3.0, 1.5
@@ -197,6 +200,58 @@ def test_memberships_of_a_mixture():
     np.testing.assert_array_equal(fitted.memberships(NODES[:6]), of_nodes[:6])
     chunked = replace(fitted, walked=None, of_nodes=None)  # nothing is known of the nodes: the posteriors alone
     np.testing.assert_array_equal(chunked.memberships(NEW), rows)
+
+
+def fit_by_method(method, node_of_sample=NODE_OF_SAMPLE):
+    """A fit by hand with memberships of this method; the posterior of a mixture is by columns of the points."""
+    fitted, _ = fitted_by_hand(node_of_sample)
+    walked, of_nodes = np.random.default_rng(7).dirichlet(np.ones(3), (2, 10))
+    if method == "paper":
+        return fitted
+    return replace(fitted, method=method, densities=Slopes(), walked=walked, of_nodes=of_nodes)
+
+
+class Slopes(NamedTuple):
+    """A mixture whose posterior depends on the points, block by block alike."""
+
+    one_each: bool = False
+
+    def posterior(self, points):
+        rows = np.exp(np.column_stack([points, -points.sum(axis=1)]).clip(-3, 3))
+        return rows / rows.sum(axis=1, keepdims=True), None
+
+
+@pytest.mark.parametrize("entries", [1, 10**6])
+@pytest.mark.parametrize("method", ["paper", "walk", "views", "known", "mixture", "overlap"])
+def test_sparse_memberships_are_the_largest_of_all(monkeypatch, method, entries):
+    """Three clusters are few: what a row leaves out is at most 0.001, and nothing where it has no smaller ones."""
+    monkeypatch.setattr(sparse_memberships, "BLOCK_ENTRIES", entries)
+    fitted = fit_by_method(method)
+    few = fitted.keep_few()
+    assert few.is_sparse
+    assert not fitted.is_sparse
+    steps = (Merge(np.array([0, 1, 0])), Split(1, np.random.default_rng(8).random((10, 2))))
+    for step in ((), steps[:1], steps[1:], steps):
+        all_of, few_of = replace(fitted, steps=step), replace(few, steps=step)
+        np.testing.assert_allclose(few_of.memberships(NEW).toarray(), all_of.memberships(NEW), atol=1.1e-3)
+        np.testing.assert_array_equal(few_of.node_labels, all_of.node_labels)
+    np.testing.assert_allclose(few.embed(NEW), fitted.embed(NEW), rtol=1e-9)
+    embedding, *found = few.expand(SAMPLES)
+    expected = fitted.expand(SAMPLES)
+    np.testing.assert_allclose(embedding, expected[0], rtol=1e-9)
+    for sparse_rows, dense_rows in zip(found, expected[1:], strict=True):
+        np.testing.assert_allclose(sparse_rows.toarray(), keep_largest(dense_rows).toarray(), rtol=1e-9, atol=1e-12)
+    scores, asked = replace(fitted, densities=Scores()), replace(few, densities=Scores())
+    if method not in ("mixture", "overlap"):  # else the densities are asked for memberships
+        np.testing.assert_allclose(asked.outlier_scores(NEW), scores.outlier_scores(NEW))
+
+
+def test_sparse_memberships_of_samples_that_are_the_nodes_are_not_copied():
+    few = fit_by_method("walk", slice(None)).keep_few()
+    assert few.expand(NODES)[1] is few.of_nodes
+    np.testing.assert_array_equal(
+        few.expand(NODES)[2].toarray(), keep_largest(few.extension.memberships.toarray()).toarray()
+    )
 
 
 class Scores(NamedTuple):

@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from afcm import AFCM
+from afcm.equations.sparse_memberships import keep_largest
 from afcm.graph.affinity import cut_and_links, normalize_graph
 from afcm.models.agreement import count_common, count_views, measure_group, measure_stability, overlap_matched
 from afcm.models.regrouping import Merge, Split, count_clusters, merge_links, regroup_nodes, split_links
@@ -29,6 +30,20 @@ def test_merging_adds_columns_and_splitting_divides_one():
     np.testing.assert_allclose(found[:, [1, 4, 5]], split.parts)
     assert count_clusters(4, (split,)) == found.shape[1]
     assert count_clusters(4, (split, Merge(np.array([0, 0, 0, 1, 1, 2])))) == 3
+
+
+def test_sparse_memberships_are_joined_and_divided_as_dense_ones():
+    own = np.random.RandomState(0).dirichlet(np.full(30, 0.1), size=20)
+    few, groups = keep_largest(own), np.arange(30) // 3
+    merge, split = Merge(groups), Split(4, own[:, [4]] * draw_memberships(20, 3, 1))
+    shares = split.share_out(split.parts)
+    for found, dense in (
+        (merge.apply(few), merge.apply(few.toarray())),
+        (split.apply(few, shares), split.apply(few.toarray(), shares)),
+        (regroup_nodes(few, (split,)), regroup_nodes(few.toarray(), (split,))),
+    ):
+        assert found.shape == dense.shape
+        assert (found != keep_largest(dense)).nnz == 0
 
 
 def test_parts_joined_again_are_the_cluster():

@@ -14,6 +14,7 @@ from afcm import arrays
 from afcm._util.messages import warn_user
 from afcm._util.threads import one_blas_thread
 from afcm.checkpoints import check_checkpoint_early, open_journal
+from afcm.equations.sparse_memberships import to_dense_rows
 from afcm.estimators import validation
 from afcm.estimators.graph_inputs import GraphInputs
 from afcm.estimators.inputs import forget
@@ -136,11 +137,16 @@ class AFCM(ClusterLevels, ViewStability, GraphInputs, OutlierScores):
     warm_start : bool, default=False
         A further `fit` on the same samples makes one run from the memberships, γ and embedding of the fit before,
         whatever ``init`` and ``n_init`` say.
+    memberships_format : {"dense", "sparse"}, default="dense"
+        ``"sparse"``, for hundreds of clusters: ``memberships_``, ``paper_memberships_`` and `predict_proba` are SciPy
+        CSR arrays of the largest few of each sample, at most 16, and fewer if those leave no more than 0.001 to all
+        others. They are not scaled: a row sums to what its clusters hold. The fitted model is small; the fit itself
+        needs wide arrays all the same, as its embedding has a column for each cluster (``docs/large-data.md``).
 
     Attributes
     ----------
-    memberships_ : array (n_samples, n_clusters)
-        Rows sum to 1; see ``memberships``.
+    memberships_ : array or CSR array (n_samples, n_clusters)
+        Rows sum to 1; see ``memberships`` and ``memberships_format``.
     labels_ : array (n_samples,)
         The cluster with the largest membership. The largest cluster is 0, the next one 1, and so on, unless known
         labels, an ``init`` array or an earlier fit (``warm_start``) number them. The start does with
@@ -148,7 +154,7 @@ class AFCM(ClusterLevels, ViewStability, GraphInputs, OutlierScores):
         older model.
     probabilities_ : array (n_samples,)
         The largest membership.
-    paper_memberships_ : array (n_samples, n_clusters)
+    paper_memberships_ : array or CSR array (n_samples, n_clusters)
         The paper's U.
     membership_method_ : {"mixture", "overlap", "views", "walk", "known", "paper"}
         How ``memberships_`` were made. ``"known"``: by labels known of some samples; ``"overlap"``: the second
@@ -250,6 +256,7 @@ class AFCM(ClusterLevels, ViewStability, GraphInputs, OutlierScores):
         "n_init": integer(),
         "merge_duplicates": validation.check_flag,
         "warm_start": validation.check_flag,
+        "memberships_format": choice("dense", "sparse"),
     }
 
     def __init__(
@@ -278,6 +285,7 @@ class AFCM(ClusterLevels, ViewStability, GraphInputs, OutlierScores):
         callback: Callable[[Any], object] | None = None,
         device: Any = None,
         warm_start: bool = False,
+        memberships_format: str = "dense",
     ) -> None:
         self.n_clusters = n_clusters
         self.n_neighbors = n_neighbors
@@ -302,6 +310,7 @@ class AFCM(ClusterLevels, ViewStability, GraphInputs, OutlierScores):
         self.callback = callback
         self.device = device
         self.warm_start = warm_start
+        self.memberships_format = memberships_format
 
     @classmethod
     def paper(cls, n_clusters: int, *, n_neighbors: int = 5, graph_weight: float = 1e3, **changes: Any) -> Self:
@@ -337,7 +346,7 @@ class AFCM(ClusterLevels, ViewStability, GraphInputs, OutlierScores):
         """
         self._check_parameters()
         check_checkpoint_early(self)
-        prepared = self._check_metric(X) if isinstance(X, PreparedGraph) else self._prepare(X, sample_weight)
+        prepared = self._check_prepared(X) if isinstance(X, PreparedGraph) else self._prepare(X, sample_weight)
         self._name_features(prepared)
         known = find_known_labels(y, prepared, self.n_clusters, paper=self.memberships == "paper")
         self.n_clusters_ = self._choose_n_clusters(prepared)
@@ -406,6 +415,7 @@ class AFCM(ClusterLevels, ViewStability, GraphInputs, OutlierScores):
     def predict_proba(self, X: Any) -> Any:
         """Memberships of new samples, n×c; rows sum to 1. The model is not changed.
 
+        With ``memberships_format="sparse"`` a CSR array of the largest few of each sample.
         With ``affinity="precomputed"`` X holds the similarities to the fitted samples (n_new × n_samples).
         """
         return arrays.to_device_of(self._fitted_graph().memberships(self._validate_queries(X)), X)
@@ -442,7 +452,8 @@ class AFCM(ClusterLevels, ViewStability, GraphInputs, OutlierScores):
     def _start_from_fit(self, problem: Any, prepared: PreparedGraph) -> Any:
         nodes, fitted = prepared.graph.degrees, self._fitted.extension
         validation.check_warm_start(fitted.memberships.T.shape, (self.n_clusters_, nodes.shape[0]))
-        memberships, embedding = (arrays.from_host(part, nodes) for part in (fitted.memberships, fitted.embedding))
+        own = to_dense_rows(fitted.memberships, slice(None))
+        memberships, embedding = (arrays.from_host(part, nodes) for part in (own, fitted.embedding))
         return problem.from_fit(memberships, fitted.precision, embedding)
 
     def _given_memberships(self, prepared: PreparedGraph) -> Any:
@@ -469,6 +480,7 @@ class AFCM(ClusterLevels, ViewStability, GraphInputs, OutlierScores):
         self.normalized_cut_, links = measure_clusters(problem, prepared.graph, nodes)
         counts = None if fitted.node_of_sample is None else arrays.to_host(prepared.nodes.masses)
         fitted = replace(fitted, links=links, counts=counts)
+        fitted = fitted.keep_few() if self.memberships_format == "sparse" else fitted
         home = None if prepared.to_host else state.centers
         self.embedding_, memberships, self.paper_memberships_ = arrays.to_device_of(
             fitted.expand(prepared.samples), home
@@ -485,6 +497,9 @@ class AFCM(ClusterLevels, ViewStability, GraphInputs, OutlierScores):
         self._describe_graph(prepared, problem, state)
         self._store_run(best, memberships, doubt_hard=self.normalized_cut_ > CLEAN_CUT * self.n_clusters_)
         self._store_stability(fitted, agreement, prepared.samples, home)
+        self._warn_of_residual(state)
+
+    def _warn_of_residual(self, state: Any) -> None:
         if not state.eigen_converged:
             warn_user(
                 f"AFCM: the eigen-solver stopped with a relative residual of {self.eigen_residual_:.3g}; the embedding "

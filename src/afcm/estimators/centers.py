@@ -15,7 +15,15 @@ from afcm.checkpoints import open_journal
 from afcm.equations import fuzzy_c_means, paper
 from afcm.estimators import validation
 from afcm.estimators.base import MERGED_TOL, MembershipSummary, SoftClusterer, crispness, hard_labels, summarize
-from afcm.estimators.inputs import cast, draw_memberships, forget, validate_init, validate_samples, validate_weights
+from afcm.estimators.inputs import (
+    cast,
+    check_on_host,
+    draw_memberships,
+    forget,
+    validate_init,
+    validate_samples,
+    validate_weights,
+)
 from afcm.estimators.noise import set_aside
 from afcm.estimators.parameters import ITERATIVE, Rules, choice, choice_or_array, integer
 from afcm.estimators.streaming import STREAM_ATTRIBUTES, Stream, to_double
@@ -162,10 +170,7 @@ class CenterClusterer(SoftClusterer):
         problem = self._problem(X, masses)
         if self.memberships_format == "dense":
             return problem
-        if arrays.is_tensor(X) or arrays.is_chunked(X):
-            raise ValueError(
-                "memberships_format='sparse' needs samples in NumPy arrays; use them, with device=None, or 'dense'"
-            )
+        check_on_host(X)
         return problem.without_memberships()
 
     def _memberships_of(self, state: CenterState) -> Any:

@@ -12,7 +12,7 @@ from afcm._util.optional import require
 from afcm.estimators import validation
 from afcm.estimators.base import SoftClusterer
 from afcm.estimators.column_faults import warn_of_scale
-from afcm.estimators.inputs import forget, to_unit_rows, validate_samples, validate_weights
+from afcm.estimators.inputs import check_on_host, forget, to_unit_rows, validate_samples, validate_weights
 from afcm.estimators.noise import set_aside
 from afcm.exceptions import NoClustersWarning
 from afcm.graph.anchors.prepared import AnchorSetting
@@ -42,6 +42,7 @@ class GraphInputs(SoftClusterer):
     init: Any
     merge_duplicates: bool
     warm_start: bool
+    memberships_format: str
     device: Any
 
     def _check_parameters(self) -> None:
@@ -67,6 +68,7 @@ class GraphInputs(SoftClusterer):
                 validation.check_choice("init", self.init, ("spectral", "random"))
 
     def _prepare(self, X: Any, sample_weight: Any) -> PreparedGraph:
+        self._refuse_for_sparse(X)
         given, X = X, self._validate_training(X)
         weights = validate_weights(X, sample_weight)
         nodes = self._find_nodes(X, weights)
@@ -90,7 +92,8 @@ class GraphInputs(SoftClusterer):
         about = {"sample_weight": weights, "feature_names": names, "to_host": to_host, "metric": self.metric}
         return replace(build(X, nodes), **about)
 
-    def _check_metric(self, prepared: PreparedGraph) -> PreparedGraph:
+    def _check_prepared(self, prepared: PreparedGraph) -> PreparedGraph:
+        self._refuse_for_sparse(prepared.samples)
         if prepared.metric != self.metric:
             raise ValueError(
                 f"metric={self.metric!r}, but the graph was prepared with metric={prepared.metric!r}; use the same"
@@ -135,6 +138,10 @@ class GraphInputs(SoftClusterer):
                 "graph='neighbors'"
             )
 
+    def _refuse_for_sparse(self, X: Any) -> None:
+        if self.memberships_format == "sparse":
+            check_on_host(X, self.device)
+
     def _find_nodes(self, X: Any, weights: Any) -> DistinctRows:
         least = 2 if self.n_clusters == "auto" else int(self.n_clusters)
         if self.graph == "anchors":  # they are not learned from background
@@ -174,6 +181,7 @@ class GraphInputs(SoftClusterer):
         return 1
 
     def _validate_queries(self, X: Any) -> Any:
+        self._refuse_for_sparse(X)
         self._refuse_tensors(X)
         X = self._validate_new(X, accept_sparse=self.graph == "neighbors")
         if self.affinity == "precomputed" and X.min() < 0:

@@ -105,6 +105,14 @@ def _refuse_non_tables(X: Any) -> None:
         )
 
 
+def check_on_host(X: Any, device: Any = None) -> None:
+    """Refuse samples for which there are no sparse memberships."""
+    if arrays.is_tensor(X) or arrays.is_dask(X) or device is not None:
+        raise ValueError(
+            "memberships_format='sparse' needs samples in NumPy arrays; use them, with device=None, or 'dense'"
+        )
+
+
 def _to_device(X: Any, device: Any) -> Any:
     if sp.issparse(X):
         raise ValueError(f"X is sparse; device={device!r} needs dense X: use X.toarray(), or device=None")

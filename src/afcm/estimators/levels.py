@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from afcm import arrays
 from afcm._typing import Floats, Integers
 from afcm.equations import paper
+from afcm.equations.sparse_memberships import to_dense_rows
 from afcm.estimators.base import crispness, hard_labels, summarize
 from afcm.estimators.inputs import forget
 from afcm.estimators.stability import ATTRIBUTES
@@ -232,6 +233,7 @@ class ClusterLevels:
         inner = take_nodes(fitted, nodes, into, sharpened=sharpened, balanced=balanced)
         changes = {"n_clusters": into, "n_neighbors": "auto", "n_anchors": "auto", "n_views": 0, "noise": None}
         changes |= {"init": "spectral", "n_init": 1, "callback": None, "device": None, "warm_start": False}
+        changes["memberships_format"] = "dense"
         model = type(self)(**(given | changes))
         return model.fit(replace(inner, metric=given["metric"]))._fitted
 
@@ -304,7 +306,7 @@ def apply_step(step: Merge | Split, memberships: Any, shares: Any) -> Any:
 
 def place_centers(fitted: FittedGraph) -> Any:
     """op5: the centers in the embedding of the paper's memberships after all steps."""
-    memberships = regroup_nodes(fitted.extension.memberships, fitted.steps)
+    memberships = regroup_nodes(to_dense_rows(fitted.extension.memberships, slice(None)), fitted.steps)
     return paper.centers(fitted.extension.embedding, memberships, fitted.walk_graph.masses)
 
 

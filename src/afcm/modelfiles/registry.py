@@ -140,6 +140,11 @@ def is_grouping(value: Any, sizes: Sizes) -> str:
     return wrong or ("" if np.array_equal(np.unique(value), np.arange(value.max() + 1)) else "groups without a gap")
 
 
+def few_or_all(axis: str) -> Spec:
+    """Memberships in all clusters, or sparse ones."""
+    return specs.either(floats(axis, "c"), specs.sparse(axis, "c", least=0))
+
+
 def parts_mixture(value: Any, sizes: Sizes) -> str:
     """A mixture of the parts of a cluster, or None."""
     return optional(part(LocalMixture))(value, {"c": sizes["parts"], "d": sizes["d"]})
@@ -166,7 +171,7 @@ LABELS = {
 }
 RUN = {**LABELS, "crispness_": number, "membership_state_": specs.word("soft", "hard", "merged")}
 CENTERS = {**RUN, "cluster_centers_": floats("c", "d")}
-FEW_OR_ALL = specs.either(floats("n", "c"), specs.sparse("n", "c", least=0))
+FEW_OR_ALL = few_or_all("n")
 CENTER_MODEL = {**CENTERS, "_variance": real, "memberships_": FEW_OR_ALL}
 PRECISION = {"gamma_": positive}
 STREAMED = {"_stream": part(Stream), "n_batches_": whole(1), "mass_seen_": positive}
@@ -183,6 +188,7 @@ GRAPH_MODEL = {
     "normalized_cut_": number,
     "n_components_": whole(0),
     "eigen_residual_": number,
+    "memberships_": FEW_OR_ALL,
     "_fitted": fitted_graph,
 }
 GRAPH_ANCHORS = {"anchors_": floats("a", "d"), "n_anchors_": specs.size("a")}
@@ -232,7 +238,7 @@ ESTIMATORS: dict[str, Estimator] = {
             **SCORES,
             "neighbor_recall_": number,
             "n_clusters_range_": specs.counts,
-            "paper_memberships_": floats("n", "c"),
+            "paper_memberships_": FEW_OR_ALL,
             "stability_": floats("c", least=0),
             "sample_stability_": floats("n", least=0),
             "cluster_names_": specs.strings,
@@ -272,7 +278,7 @@ ESTIMATORS: dict[str, Estimator] = {
 }
 NODES = {"degrees": floats("v", least=0), "masses": optional(floats("v", least=0))}
 WEIGHTS = {"k": whole(1), "kernel": specs.word(*KERNELS), "bandwidth": positive}
-COORDINATES = {"embedding": floats("v", "q"), "memberships": floats("v", "c"), "centers": floats("c", "q")}
+COORDINATES = {"embedding": floats("v", "q"), "memberships": few_or_all("v"), "centers": floats("c", "q")}
 EMBEDDED = {**COORDINATES, "precision": positive, "graph_weight": positive}
 STREAM = {
     "reference": floats("d"),
@@ -303,8 +309,8 @@ PARTS: dict[str, Kind] = {
             "dtype": specs.word("float32", "float64"),
             "densities": optional(part(LocalMixture, DistanceBackground)),
             "method": specs.word(*METHOD_WORDS),
-            "walked": optional(floats("v", "c")),
-            "of_nodes": optional(floats("v", "c")),
+            "walked": optional(few_or_all("v")),
+            "of_nodes": optional(few_or_all("v")),
             "counts": optional(floats("v", least=0)),
             "views": optional(integers("v", "views", below="groups")),
             "links": optional(floats("groups", "groups", least=0)),

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from afcm.equations import paper
+from afcm.equations.sparse_memberships import choose_twins
 from afcm.graph.anchors.affinity import CoarseGraph, FactoredAffinity, select_masses
 from afcm.graph.anchors.embedding import Coefficients, spectral_coefficients
 from afcm.graph.similarity import PlacedSamples
@@ -146,7 +147,7 @@ class AnchorExtension:
     """
 
     embedding: Any  # n×q
-    memberships: Any  # n×c
+    memberships: Any  # n×c, maybe sparse
     centers: Any  # c×q
     precision: float
     graph_weight: float
@@ -159,19 +160,15 @@ class AnchorExtension:
 
     def averaged(self, placed: PlacedSamples, values: Any) -> Any:
         """Values of the samples, averaged over a sample's anchors; one that was fitted gets its own."""
-        return self._own(placed, values, placed.weights @ self.affinity.means(values))
+        return choose_twins(placed.twins, values, placed.weights @ self.affinity.means(values))
 
     def embed(self, placed: PlacedSamples) -> Any:
         """Rows of the embedding for placed samples; one that was fitted gets its own."""
-        return self._own(placed, self.embedding, placed.weights @ self.anchor_embedding)
+        return choose_twins(placed.twins, self.embedding, placed.weights @ self.anchor_embedding)
 
     def memberships_of(self, embedding: Any) -> Any:
         """op3 in the fitted embedding."""
         return paper.memberships(paper.squared_distances(embedding, self.centers), self.precision)
-
-    @staticmethod
-    def _own(placed: PlacedSamples, own: Any, others: Any) -> Any:
-        return np.where(placed.twins[:, None] >= 0, own[placed.twins], others)
 
 
 def extend_anchors(problem: AnchoredProblem, state: AnchoredState, affinity: FactoredAffinity) -> AnchorExtension:

@@ -14,6 +14,7 @@ from array_api_compat import array_namespace
 
 from afcm.arrays import backend_of, from_host, to_host
 from afcm.equations import paper
+from afcm.equations.sparse_memberships import choose_twins
 from afcm.graph.similarity import PlacedSamples
 from afcm.models.embedded import EmbeddedProblem, EmbeddedState
 
@@ -23,7 +24,7 @@ class Extension:
     """Places new samples in a fit: the nodes' embedding and memberships, and the equation that they obey."""
 
     embedding: Any  # n×q
-    memberships: Any  # n×c
+    memberships: Any  # n×c, maybe sparse
     centers: Any  # c×q
     precision: float
     graph_weight: float
@@ -41,8 +42,7 @@ class Extension:
 
     def averaged(self, placed: PlacedSamples, values: Any) -> Any:
         """Values of the nodes, averaged over a sample's neighbours; one identical to a node gets that node's."""
-        average = self.shares(placed.weights) @ values
-        return array_namespace(values).where(placed.twins[:, None] >= 0, values[placed.twins], average)
+        return choose_twins(placed.twins, values, self.shares(placed.weights) @ values)
 
     def embed(self, placed: PlacedSamples) -> Any:
         """Rows of the embedding for placed samples; one identical to a node gets that node's row.

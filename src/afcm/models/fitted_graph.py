@@ -8,9 +8,17 @@ from typing import Any
 
 import numpy as np
 from array_api_compat import array_namespace
+from scipy import sparse
 
 from afcm import arrays
 from afcm._typing import Floats, Integers
+from afcm.equations.sparse_memberships import (
+    argmax_rows,
+    keep_blocks,
+    keep_fine,
+    put_rows,
+    to_dense_rows,
+)
 from afcm.graph.affinity import cut_and_links
 from afcm.graph.anchors.weights import AnchorSimilarity
 from afcm.graph.density import log_distances
@@ -63,7 +71,8 @@ class FittedGraph:
         Memberships of the nodes after a random walk (`afcm.graph.diffusion`), or by several graphs; new samples have
         the mean of their neighbors'. None where the paper's are wanted, or the samples were in Dask's chunks.
     of_nodes : array or None
-        Memberships of the nodes by ``method``; None as ``walked``.
+        Memberships of the nodes by ``method``; None as ``walked``. Where they are sparse (`keep_few`), so are
+        ``walked`` and the memberships of ``extension``, and the memberships of new samples.
     counts : array or None
         How many samples each node stands for, by weight; None: one each.
     views : array or None
@@ -114,7 +123,7 @@ class FittedGraph:
         own = self.own_memberships
 
         def assign(_: Any) -> Any:
-            return arrays.take_rows(array_namespace(own).argmax(own, axis=1), node)
+            return arrays.take_rows(argmax_rows(own), node)
 
         def measure(_: Any) -> Any:
             return log_distances(arrays.take_rows(similarity.scales, node) ** 2)
@@ -137,17 +146,37 @@ class FittedGraph:
         if self.node_of_sample is None:
             paper = replace(self, method="paper").memberships(X)
             return self.embed(X), paper if self.method == "paper" else self.memberships(X), paper
-        node, extension = self.node_of_sample, self.extension
-        own = self.own_memberships
-        rows = [arrays.take_rows(part, node) for part in (extension.embedding, own, extension.memberships)]
-        absent = self.absent
+        extension, paper, absent = self.extension, self.paper_memberships, self.absent
+        parts = (extension.embedding, self.own_memberships, paper)
+        embedding, memberships, paper = (take_node_rows(part, self.node_of_sample) for part in parts)
         if absent.size:
             where, missing = arrays.from_host(absent, X), arrays.take_rows(X, absent)
-            rows[0][where] = extension.embed(self.similarity.place(missing))
-            rows[2][where] = extension.memberships_of(rows[0][where])
-            rows[1][where] = self.memberships(missing) if self.method != "paper" else rows[2][where]
-        embedding, memberships, paper = (_as_dtype(part, self.dtype) for part in rows)
+            placed = extension.embed(self.similarity.place(missing))
+            of_paper = extension.memberships_of(placed)
+            own = of_paper if self.method == "paper" else self.memberships(missing)
+            embedding = put_rows(embedding, where, placed)
+            memberships, paper = put_rows(memberships, where, own), put_rows(paper, where, of_paper)
+        embedding, memberships, paper = (_as_dtype(part, self.dtype) for part in (embedding, memberships, paper))
         return embedding, memberships, paper
+
+    def keep_few(self) -> FittedGraph:
+        """Make memberships sparse: the largest few of each node."""
+        extension = replace(self.extension, memberships=keep_fine(self.extension.memberships))
+        walked, own = None if self.walked is None else keep_fine(self.walked), self.own_memberships
+        few = keep_blocks(lambda rows: own[rows], own.shape)
+        return replace(self, extension=extension, walked=walked, of_nodes=few)
+
+    @property
+    def is_sparse(self) -> bool:
+        return sparse.issparse(self.of_nodes)
+
+    @property
+    def paper_memberships(self) -> Any:
+        """The paper's memberships of the nodes, of sparse ones as many as `own_memberships` has."""
+        if self.method == "paper":
+            return self.own_memberships
+        whole = self.extension.memberships
+        return keep_blocks(lambda rows: to_dense_rows(whole, rows), whole.shape) if self.is_sparse else whole
 
     @property
     def own_memberships(self) -> Any:
@@ -157,7 +186,7 @@ class FittedGraph:
     @cached_property
     def node_labels(self) -> Integers:
         """The cluster of each node after all steps, on the host."""
-        return arrays.to_host(regroup_nodes(self.own_memberships, self.steps)).argmax(axis=1)
+        return argmax_rows(arrays.to_host(regroup_nodes(self.own_memberships, self.steps)))
 
     @cached_property
     def tree(self) -> list[Join]:
@@ -199,7 +228,7 @@ class FittedGraph:
         """Points and their clusters, on the host, by which clusters without an edge between them are compared."""
         if isinstance(self.similarity, AnchorSimilarity):
             points = self.similarity.anchors
-            return points, self.memberships(points).argmax(axis=1)
+            return points, argmax_rows(self.memberships(points))
         return getattr(self.similarity, "points", None), self.node_labels
 
     def to_host(self) -> FittedGraph:
@@ -208,13 +237,22 @@ class FittedGraph:
         return replace(self, **dict(zip(names, parts, strict=True)))
 
 
+def take_node_rows(values: Any, node: Any) -> Any:
+    """Values of samples from those of their nodes, without a copy where each sample is its own node."""
+    return values if isinstance(node, slice) and sparse.issparse(values) else arrays.take_rows(values, node)
+
+
 def _embed(points: Any, fitted: FittedGraph) -> Any:
     return _as_dtype(fitted.extension.embed(fitted.similarity.place(points)), fitted.dtype)
 
 
 def _memberships(points: Any, fitted: FittedGraph) -> Any:
     placed = fitted.similarity.place(points)
-    memberships = _own_memberships(points, placed, fitted)
+    walked = None
+    if fitted.walked is not None and fitted.method != "paper":
+        walked = fitted.extension.averaged(placed, fitted.walked)
+    find = _few_memberships if fitted.is_sparse else _own_memberships
+    memberships = find(points, placed, walked, fitted)
     for step in fitted.steps:
         if isinstance(step, Merge):
             memberships = step.apply(memberships)
@@ -233,19 +271,28 @@ def _share_out(step: Split, points: Any, placed: PlacedSamples, fitted: FittedGr
     return array_namespace(shares).where(placed.twins[:, None] >= 0, shares, posterior)
 
 
-def _own_memberships(points: Any, placed: PlacedSamples, fitted: FittedGraph) -> Any:
-    """Memberships in the clusters of the fit, before any step."""
+def _few_memberships(points: Any, placed: PlacedSamples, walked: Any, fitted: FittedGraph) -> Any:
+    """The largest few of `_own_memberships`, sparse as those of the walk are."""
+
+    def make_rows(rows: slice) -> Any:
+        mine = PlacedSamples(placed.weights[rows], placed.twins[rows])
+        return _own_memberships(points[rows], mine, None if walked is None else walked[rows].toarray(), fitted)
+
+    return keep_blocks(make_rows, (placed.weights.shape[0], fitted.extension.n_clusters))
+
+
+def _own_memberships(points: Any, placed: PlacedSamples, walked: Any, fitted: FittedGraph) -> Any:
+    """Memberships in the clusters of the fit before any step, given those of a walk."""
     extension = fitted.extension
     if fitted.method == "paper":
         return extension.memberships_of(extension.embed(placed))
-    walked = None if fitted.walked is None else extension.averaged(placed, fitted.walked)
     if fitted.method in ("mixture", "overlap"):
         walked = to_posterior(fitted.densities, points, walked)
     if fitted.method == "views":  # labels are the model's own, here too
         walked = keep_labels(walked, extension.memberships_of(extension.embed(placed)))
     if fitted.of_nodes is not None:  # a fitted sample has its own, to the last digit
-        xp, twins = array_namespace(walked), placed.twins
-        walked = xp.where(twins[:, None] >= 0, fitted.of_nodes[twins], walked)
+        own = to_dense_rows(fitted.of_nodes, placed.twins)
+        walked = array_namespace(walked).where(placed.twins[:, None] >= 0, own, walked)
     return walked
 
 
@@ -264,7 +311,7 @@ def _outlier_scores(points: Any, fitted: FittedGraph) -> Any:
     scores = score_samples(
         fitted.densities,
         points,
-        lambda samples: arrays.to_host(_memberships(samples, replace(fitted, steps=()))).argmax(axis=1),
+        lambda samples: argmax_rows(arrays.to_host(_memberships(samples, replace(fitted, steps=())))),
         fitted.similarity.log_distances,
     )
     return _as_dtype(scores, fitted.dtype)

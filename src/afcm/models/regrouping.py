@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 from array_api_compat import array_namespace
+from scipy import sparse
 
 from afcm._typing import Floats, Integers
 from afcm.arrays import from_host
+from afcm.equations.sparse_memberships import map_dense_rows
 from afcm.linalg.ratios import ratio
 
 
@@ -30,7 +32,9 @@ class Merge:
         return np.eye(self.n_clusters)[self.groups]
 
     def apply(self, memberships: Any) -> Any:
-        """Memberships in the groups."""
+        """Memberships in the groups; of sparse ones the largest few."""
+        if sparse.issparse(memberships):
+            return map_dense_rows(self.apply, memberships)
         origins = from_host(self.origins, memberships)
         return memberships @ array_namespace(memberships).astype(origins, memberships.dtype)
 
@@ -53,7 +57,9 @@ class Split:
         return ratio(parts, xp.sum(parts, axis=1, keepdims=True), from_host(total / total.sum(), parts))
 
     def apply(self, memberships: Any, shares: Any) -> Any:
-        """Memberships in the other clusters and the parts, given the shares of the parts."""
+        """Memberships in the other clusters and the parts, given the shares of the parts; of sparse ones a few."""
+        if sparse.issparse(memberships):
+            return map_dense_rows(self.apply, memberships, shares)
         xp = array_namespace(memberships)
         parts = xp.astype(shares, memberships.dtype) * memberships[:, self.cluster : self.cluster + 1]
         before, after = memberships[:, : self.cluster], memberships[:, self.cluster + 1 :]

@@ -6,9 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from afcm import arrays
 from afcm._typing import Integers
+from afcm.equations.sparse_memberships import to_dense_rows
 from afcm.graph.affinity import Graph, normalize_graph
 from afcm.graph.anchors.affinity import CoarseGraph, FactoredAffinity, sample_graph
 from afcm.graph.anchors.prepared import PreparedAnchors
@@ -20,6 +22,9 @@ from afcm.graph.similarity import NeighborSimilarity
 from afcm.linalg.ratios import inverse_sqrt, ratio
 from afcm.models.fitted_graph import FittedGraph, to_posterior
 from afcm.models.regrouping import Split, regroup_nodes
+
+# Sparse memberships leave out small ones; the node has its own shares of the parts all the same.
+LEFT_OUT = 1e-12
 
 
 def take_nodes(
@@ -84,5 +89,8 @@ def split_cluster(fitted: FittedGraph, cluster: int, nodes: Integers, inside: Fi
         others = np.setdiff1d(np.arange(len(shares)), nodes)
         shares[others] = to_posterior(densities, fitted.similarity.points[others], shares[others])
     shares[nodes] = inside.own_memberships
-    memberships = regroup_nodes(fitted.own_memberships, fitted.steps)[:, cluster]
-    return Split(cluster, memberships[:, None] * shares, densities)
+    memberships = regroup_nodes(fitted.own_memberships, fitted.steps)
+    own = to_dense_rows(memberships[:, [cluster]], slice(None))
+    if sparse.issparse(memberships):
+        own = np.maximum(own, LEFT_OUT)
+    return Split(cluster, own * shares, densities)

@@ -61,6 +61,7 @@ def test_the_affinity_of_the_samples_is_its_dense_formula(case):
     np.testing.assert_allclose(affinity.links(values), rows.T @ values, atol=1e-12)
     means = inverse[:, None] * (rows.T @ (mass[:, None] * values))
     np.testing.assert_allclose(affinity.means(values), means, atol=1e-12)
+    np.testing.assert_allclose(affinity.means(sp.csr_array(values)).toarray(), means, atol=1e-12)
     reached = np.linalg.matrix_power((dense > 0).astype(float) + np.eye(n), n) > 0
     count, labels = graph.components
     np.testing.assert_array_equal(labels[:, None] == labels, reached)
@@ -71,6 +72,7 @@ def test_anchors_of_no_sample_are_divided_by_nothing():
     weights = sp.csr_array(np.array([[1.0, 0.0, 0.0], [0.5, 0.0, 0.5]]))
     affinity = FactoredAffinity(weights, np.array([1.5, 0.0, 0.5]), np.array([0, -1, 0]))
     np.testing.assert_allclose(affinity.means(np.ones((2, 1))), [[1], [0], [1]])
+    np.testing.assert_allclose(affinity.means(sp.csr_array(np.ones((2, 1)))).toarray(), [[1], [0], [1]])
     assert affinity.masses is None
     assert affinity.components[0] == 1
 

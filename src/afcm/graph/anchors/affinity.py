@@ -110,8 +110,11 @@ class FactoredAffinity:
         """``Qᵀ y``, m×any, by blocks."""
         return reduce(add, map_row_blocks(lambda rows: row_block(self.weights, rows).T @ values[rows], len(values)))
 
-    def means(self, values: Floats) -> Floats:
-        """``Λ⁻¹ Qᵀ M y``: means over the samples that an anchor stands for, m×any."""
+    def means(self, values: Any) -> Any:
+        """``Λ⁻¹ Qᵀ M y``: means over the samples that an anchor stands for, m×any; sparse of sparse values."""
+        if sp.issparse(values):
+            weighted = values if self.masses is None else sp.diags_array(self.masses) @ values
+            return sp.csr_array(sp.diags_array(inverse_sqrt(self.sizes) ** 2) @ (self.weights.T @ weighted))
         return self._divide(self.links(values if self.masses is None else values * self.masses[:, None]))
 
     def _divide(self, links: Floats) -> Floats:
