@@ -99,7 +99,7 @@ html_theme_options: dict[str, Any] = {
     "logo": {"text": "afcm"},
     "navbar_align": "left",
     "header_links_before_dropdown": 6,
-    "navbar_end": ["theme-switcher"],
+    "navbar_end": ["questions", "theme-switcher"],
     "footer_start": ["copyright"],
     "footer_end": [],
     "secondary_sidebar_items": ["page-toc"],
