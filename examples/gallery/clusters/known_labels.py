@@ -2,8 +2,9 @@
 A few known labels
 ==================
 
-Somebody knows the class of a few samples: give these to ``fit``, and −1 for all others. Known samples keep their
-class, and the others follow along the graph. Clusters then have the numbers (or names) that the known labels have.
+Somebody knows the class of a few samples: give these to ``fit``, and −1 for all others. Known
+samples keep their class, and the others follow along the graph. Clusters then have the numbers
+(or names) that the known labels have.
 """
 
 import matplotlib.pyplot as plt
@@ -43,17 +44,22 @@ axes[0].set(xlabel="known labels of each digit", ylabel="others in the right clu
 # The pictures that the last model doubts most, side by side.
 doubt = np.argsort(model.memberships_.max(axis=1))[:10]
 axes[1].imshow(np.hstack(X[doubt].reshape(-1, 8, 8)), cmap="gray_r")
-axes[1].set(xticks=8 * np.arange(10) + 3.5, yticks=[], title="in doubt: the model's label (the true one)")
+axes[1].set(
+    xticks=8 * np.arange(10) + 3.5,
+    yticks=[],
+    title="in doubt: the model's label (the true one)",
+)
 axes[1].set_xticklabels([f"{model.labels_[i]} ({y[i]})" for i in doubt])
 plt.show()
 
 # %%
-# Labels may be names, too. Here two digits are named and the other clusters stay without a name.
+# Labels may be names, too. Here two digits are named and the other clusters stay without a
+# name.
 names = np.full(len(y), None)
 names[order[y[order] == 0][:3]] = "zero"
 names[order[y[order] == 6][:3]] = "six"
 print(AFCM(10, random_state=0).fit(X, names).cluster_names_.tolist())
 
 # %%
-# More is not always better: a known sample in the wrong cluster can misname it. What was measured, also where it loses,
-# is in :doc:`/known-labels`.
+# More is not always better: a known sample in the wrong cluster can misname it. What was
+# measured, also where it loses, is in :doc:`/known-labels`.
