@@ -60,7 +60,7 @@ docs: $(VENV)/.docs-stamp  ## The site with its gallery: out/docs/index.html (so
 	$(BIN)/python -m sphinx -b html -W --keep-going -n -q -d out/docs-cache docs out/docs
 	$(BIN)/python docs/check_links.py out/docs
 
-dist: $(VENV)/.release-stamp  ## Wheel and sdist in dist/, checked, and the README's first lines in an empty environment (PYTHON=python3.13 for another Python)
+dist: $(VENV)/.release-stamp  ## Wheel and sdist in dist/, checked, and the README's first lines in an empty environment (PYTHON=python3.14 for another Python)
 	rm -rf dist
 	$(BIN)/python -m build --no-isolation --outdir dist > /dev/null
 	$(BIN)/python -m twine check --strict dist/*

@@ -99,6 +99,7 @@ html_theme_options: dict[str, Any] = {
     "logo": {"text": "afcm"},
     "navbar_align": "left",
     "header_links_before_dropdown": 6,
+    "navbar_center": ["navbar-nav", "questions"],
     "navbar_end": ["theme-switcher"],
     "footer_start": ["copyright"],
     "footer_end": [],

@@ -10,4 +10,35 @@ document.addEventListener("DOMContentLoaded", () => {
   for (const head of document.querySelectorAll("th")) {
     if (!head.textContent.trim()) head.replaceWith(Object.assign(document.createElement("td"), { className: "head" }));
   }
+  // On phones a column of long texts would be one word wide.
+  for (const cell of document.querySelectorAll(".bd-content td")) {
+    cell.classList.toggle("wordy", cell.textContent.length > 40);
+  }
+  if (location.pathname.includes("/guide/")) {
+    foldLongCode();
+    letWidePicturesScroll();
+  }
 });
+
+// The guide is read for its pictures: code of more lines than this waits behind a line of text.
+const MOST_LINES = 16;
+
+function foldLongCode() {
+  for (const block of document.querySelectorAll(".bd-content div[class*='highlight-'].notranslate")) {
+    const lines = block.textContent.trimEnd().split("\n").length;
+    if (lines <= MOST_LINES || block.closest(".sphx-glr-script-out")) continue;
+    const folded = Object.assign(document.createElement("details"), { className: "code" });
+    block.replaceWith(folded);
+    folded.append(Object.assign(document.createElement("summary"), { textContent: `Show the code (${lines} lines)` }), block);
+  }
+}
+
+function letWidePicturesScroll() {
+  for (const picture of document.querySelectorAll("#comparing-algorithms img.sphx-glr-single-img")) {
+    const frame = Object.assign(document.createElement("div"), { className: "wide-picture", tabIndex: 0 });
+    frame.setAttribute("role", "region");
+    frame.setAttribute("aria-label", "Picture, can be scrolled");
+    picture.replaceWith(frame);
+    frame.append(picture);
+  }
+}

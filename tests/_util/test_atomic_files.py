@@ -19,6 +19,14 @@ def test_the_file_appears_at_the_end(tmp_path):
     assert os.listdir(tmp_path) == ["a.txt"]
 
 
+def test_what_is_flushed_may_be_written(tmp_path, monkeypatch):
+    flushed = []
+    monkeypatch.setattr(os, "fsync", lambda descriptor: flushed.append(os.write(descriptor, b"")))  # as Windows asks
+    with replace_file(tmp_path / "a.txt") as draft:
+        draft.write_text("new")
+    assert flushed == [0]
+
+
 def test_an_error_leaves_what_was_there(tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("old")

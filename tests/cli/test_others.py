@@ -109,6 +109,18 @@ def test_exit_codes_are_documented(afcm):
     assert afcm("--version").out.startswith("afcm ")
 
 
+@pytest.mark.parametrize("more", [["--out", "μ.csv"], ["--json"]], ids=["words", "json"])
+def test_what_goes_into_a_pipe_is_utf8(folder, more):
+    (folder / "few.csv").write_text("größe,μ\n1,2\n2,1\n8,9\n9,8\n", encoding="utf-8")
+    code = "import sys; from afcm.cli import main; sys.argv[0] = 'afcm'; main()"
+    command = [sys.executable, "-c", code, "fit", "few.csv", "--clusters", "2", *more]
+    for_windows = os.environ | {"PYTHONIOENCODING": "cp1252", "PYTHONUTF8": "0"}  # what a pipe has there
+    done = subprocess.run(command, capture_output=True, check=False, env=for_windows)
+    assert done.returncode == 0, done.stderr
+    assert "μ" in done.stdout.decode("utf-8")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_being_stopped_leaves_nothing(folder, number, code):
     import numpy as np

@@ -15,7 +15,9 @@ from afcm.cli.select import select
 from afcm.selection.choosing import CRITERIA
 from tests.tabular.files import csv_bytes
 
-README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
 
 
 def readme_commands():
@@ -37,6 +39,14 @@ def tables(folder):
     return folder
 
 
+def test_the_page_shows_the_commands_of_the_readme_and_names_all():
+    shown = [line.removeprefix("$ ") for line in PAGE.splitlines() if line.startswith("$ ")]
+    assert shown == [line for line in readme_commands() if not line.startswith("afcm reproduce")]
+    assert re.findall(r"^\| `(\w+)` \|", PAGE, re.MULTILINE) == [
+        name or command.callback.__name__ for command in app.registered_commands for name in [command.name]
+    ]
+
+
 def test_there_are_commands_to_run():
     assert len(readme_commands()) == 6
     assert len(help_commands()) == 6  # reproduce takes over an hour and shows none
@@ -44,7 +54,7 @@ def test_there_are_commands_to_run():
 
 def test_criteria_are_counted_right():
     words = ("five", "six", "seven", "eight", "nine")
-    for text in (README, select.__doc__):
+    for text in (README, PAGE, select.__doc__):
         counts = re.findall(r"(\w+) criteria", text)
         numbers = [words.index(word) + 5 for word in counts if word in words]
         assert numbers, counts

@@ -252,6 +252,7 @@ def test_a_full_disk_ends_the_run_in_a_sentence_and_costs_no_row(out):
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="needs groups of processes")
 def test_an_interrupt_ends_all_processes_and_says_how_to_go_on(out):
     options = ["--experiment", "table1", "--only", "iris", "--method", "RSFKM,CDKM", "--jobs", 2, "--out", out]
     process = subprocess.Popen(command(*options), stderr=subprocess.PIPE, text=True, start_new_session=True)

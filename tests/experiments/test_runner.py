@@ -6,7 +6,6 @@ import multiprocessing
 import os
 import queue
 import random
-import signal
 import subprocess
 import sys
 import time
@@ -27,6 +26,7 @@ from afcm.graph import similarity
 from afcm.linalg import eigenbasis
 from tests.experiments.synthetic import row
 
+SIGKILL = 9  # by number: Windows, which has no signals, ends a process for it all the same
 PATIENCE = 180  # seconds; everything that is waited for takes a few on an idle machine
 SPECTRAL = Method("SC", "SC", {"n_neighbors": [3, 5]})
 PAPER = Method("AFCM", "AFCM", {"n_neighbors": [3, 5], "graph_weight": [1e1, 1e4]})
@@ -336,7 +336,7 @@ def test_a_killed_worker_is_an_error_that_costs_no_row(path, capfd):
     def kill_one(row, share):
         if not killed:
             victim = next(each for each in multiprocessing.active_children() if each.name.startswith("SpawnProcess"))
-            os.kill(victim.pid, signal.SIGKILL)
+            os.kill(victim.pid, SIGKILL)
             killed.append(row)
 
     with pytest.raises(WorkerDied, match=r"a worker process died \(out of memory\?\); the rows so far are safe: start"):

@@ -198,7 +198,8 @@ def forbidden(n_wanted):
 def pieces(*sizes, isolated=0):
     """Complete graphs of (nodes, similarity), then nodes without neighbors."""
     return sp.block_diag(
-        [value * (np.ones((size, size)) - np.eye(size)) for size, value in sizes] + [np.zeros((isolated, isolated))]
+        [value * sp.coo_array(np.ones((size, size)) - np.eye(size)) for size, value in sizes]
+        + [np.zeros((isolated, isolated))]
     ).toarray()
 
 

@@ -201,7 +201,7 @@ def test_edges_count_once_for_every_pair_of_samples(seed):
 
 def cliques(sizes, bridge=0.0):
     """Complete groups with weights of 1, each joined to the next by one weak edge."""
-    weights = sp.block_diag([np.ones((size, size)) - np.eye(size) for size in sizes]).toarray()
+    weights = sp.block_diag([sp.coo_array(np.ones((size, size)) - np.eye(size)) for size in sizes]).toarray()
     for end in np.cumsum(sizes)[:-1]:
         weights[end - 1, end] = weights[end, end - 1] = bridge
     return sp.csr_array(weights)

@@ -20,7 +20,7 @@ from tests.graph.graphs import dense_leading, dense_normalized, random_weights
 
 def three_components():
     """Two components, an isolated node, and masses."""
-    weights = sp.block_diag([np.ones((3, 3)) - np.eye(3), [[0]], [[0, 2], [2, 0]]]).toarray()
+    weights = sp.block_diag([sp.coo_array(np.ones((3, 3)) - np.eye(3)), [[0]], [[0, 2], [2, 0]]]).toarray()
     return weights, np.array([1.0, 2.0, 3.0, 1.0, 2.0, 1.0])
 
 

@@ -183,12 +183,10 @@ def test_a_part_has_its_own_samples_and_maybe_the_scatter_of_all():
     assert whole.total_scatter > 12.5
 
 
-def test_problems_with_the_same_samples_are_equal_and_print_no_arrays():
+def test_problems_and_states_print_no_arrays_of_samples():
     points, _, centers = data(weighted=False)
     problem = PlainProblem(points)
     state = problem.at(centers, 1.0)
-    assert problem == PlainProblem(points)
-    assert problem != problem.with_total_scatter(1.0)
     assert repr(problem) == "PlainProblem()"
     assert repr(state).startswith("CenterState(centers=array")
     assert "Statistics" not in repr(state)

@@ -10,6 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+pytest.importorskip("resource", reason="`make mutation` needs fork, limits and alarms")
 from trust import mutation
 from trust.mutation import read_shard
 from trust.pages import read_rows

@@ -43,7 +43,7 @@ def test_the_sdist_has_what_a_packager_needs(tmp_path):
 def test_the_version_is_the_same_everywhere():
     cited = re.search(r"^version: (.+)$", (ROOT / "CITATION.cff").read_text(encoding="utf-8"), re.MULTILINE).group(1)
     assert afcm.__version__ == PROJECT["version"] == cited
-    assert f"\n## {cited}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"\n## [{cited}] - 20" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 
 
 def test_the_first_lines_of_the_readme_run():

@@ -34,6 +34,16 @@ def test_every_public_name_has_a_page(room):
     assert not {name for name in names if name not in listed and f"{prefix}.{name}".lstrip(".") not in listed}
 
 
+def test_every_warning_and_error_has_a_page_and_every_warning_an_answer():
+    from afcm import exceptions
+
+    ours = exceptions.__name__
+    names = {name for name, found in vars(exceptions).items() if getattr(found, "__module__", "") == ours}
+    assert {f"exceptions.{name}" for name in names} <= names_in_the_reference()
+    answers = (ROOT / "docs" / "faq.md").read_text(encoding="utf-8")
+    assert all(f"`{name}`" in answers for name in names if name.endswith("Warning") and name != "AFCMWarning")
+
+
 def test_the_reference_names_what_exists():
     import afcm
 
@@ -66,6 +76,10 @@ def test_what_the_reference_describes_has_an_example(name):
             "reproduction/report.md",
             "reproduced on 5 of 10 data sets, better on 1",
         ),
+        ("paper.md", "stays at 0.98 to 0.99", "noise-results.md", "| 0.991 | 0.985 | 0.981 | 0.990 |"),
+        ("paper.md", "between 0.62 and 0.87", "noise-results.md", "| 0.991 | 0.866 | 0.710 | 0.620 |"),
+        ("memberships.md", "14 points in the mean, against 31", "label-free.md", "| 71.8 | 14.3 |"),
+        ("memberships.md", "its error rises from 5 to 24", "label-free.md", "USPS 24, with the walk 5"),
         ("choosing-parameters.md", "moved by 0.5 points", "label-free.md", "the mean ACC moves by 0.5"),
         ("counting.md", "none in 98.3 %", "label-free.md", "| 240 | 98.3 |"),
         ("faq.md", "about 1.5 GB for a million rows", "performance.md", "| 1.61 | 1,501 |"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import warnings
 
@@ -93,6 +94,7 @@ def test_a_warning_of_its_own_makes_a_wrong_answer_an_honest_one():
     assert judged(answer, expected=truth()) == "warns"
 
 
+@pytest.mark.skipif(os.name == "nt", reason="needs a shell and signals")
 @pytest.mark.parametrize(("signal", "verdict"), [("PROF", "hangs"), ("SEGV", "crash")])
 def test_processes_that_end_are_crashes_or_hangs(signal, verdict, tmp_path):
     python = tmp_path / "python"

@@ -2,8 +2,9 @@
 Fewer or more clusters from one fit
 ===================================
 
-One fit gives a tree over its clusters: ``levels_`` tells which are joined when fewer are wanted, and ``at`` gives a
-fitted model of a level. Clusters can also be joined and split by hand; labels, memberships and predictions follow.
+One fit gives a tree over its clusters: ``levels_`` tells which are joined when fewer are
+wanted, and ``at`` gives a fitted model of a level. Clusters can also be joined and split by
+hand; labels, memberships and predictions follow.
 """
 
 import matplotlib.pyplot as plt
@@ -18,19 +19,27 @@ model = AFCM(8, random_state=0).fit(X)
 print(model.levels_)
 
 # %%
-# The tree: a line at every join, with the cut between the two. From three clusters on, nothing leads from one to
-# another.
+# The tree: a line at every join, with the cut between the two. From three clusters on, nothing
+# leads from one to another.
 plots.LevelsDisplay.from_estimator(model, n_clusters=3)
 plt.show()
 
 # %%
-# A level is a fitted model of its own. It was not fitted again: memberships of joined clusters are added up.
+# A level is a fitted model of its own. It was not fitted again: memberships of joined clusters
+# are added up.
 coarse = model.at(3)
 split = coarse.split(int(coarse.labels_[X[:, 1].argmax()]), into=3)
 merged = model.merge(model.levels_[0].joined[0] + model.levels_[0].joined[1])
 
-figure, axes = plt.subplots(2, 2, figsize=(8, 7), layout="constrained", sharex=True, sharey=True)
-titles = {"the fit, 8 clusters": model, "at(3)": coarse, "one of them split in 3": split, "two merged by hand": merged}
+figure, axes = plt.subplots(
+    2, 2, figsize=(8, 7), layout="constrained", sharex=True, sharey=True
+)
+titles = {
+    "the fit, 8 clusters": model,
+    "at(3)": coarse,
+    "one of them split in 3": split,
+    "two merged by hand": merged,
+}
 for ax, (title, shown) in zip(axes.flat, titles.items(), strict=True):
     ax.scatter(*X.T, s=8, c=shown.labels_, cmap="tab10", vmax=9)
     ax.set(title=title, aspect="equal")

@@ -2,8 +2,8 @@
 How many clusters?
 ==================
 
-`select_n_clusters` looks at a range of numbers with six criteria and gives one recommendation with a reason. The
-recommendation comes from valleys in the neighbor graph, not from a vote.
+`select_n_clusters` looks at a range of numbers with six criteria and gives one recommendation
+with a reason. The recommendation comes from valleys in the neighbor graph, not from a vote.
 """
 
 import warnings
@@ -25,7 +25,8 @@ print(selection)
 selection.plot()
 
 # %%
-# ``AFCM("auto")`` counts in the same way and goes on to fit. ``n_clusters_range_`` says how sure it is of the number.
+# ``AFCM("auto")`` counts in the same way and goes on to fit. ``n_clusters_range_`` says how
+# sure it is of the number.
 model = AFCM("auto", random_state=0).fit(X)
 print(model.n_clusters_, model.n_clusters_range_)
 

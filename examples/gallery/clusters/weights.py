@@ -2,8 +2,8 @@
 Sample weights
 ==============
 
-A weight of 2 is as if the sample were there twice, and 0 as if it were not there. That is a promise, not a figure of
-speech: clusters, γ and graph are the same.
+A weight of 2 is as if the sample were there twice, and 0 as if it were not there. That is a
+promise, not a figure of speech: clusters, γ and graph are the same.
 """
 
 import matplotlib.pyplot as plt
@@ -23,11 +23,16 @@ for estimator in (PlainAFCM(2, random_state=0), AFCM(2, random_state=0)):
     print(f"{type(estimator).__name__}: agreement {adjusted_rand(weighted, copied):.2f}")
 
 # %%
-# What weights are for: a survey in which some people stand for many. Here the samples on the right count 20 times.
+# What weights are for: a survey in which some people stand for many. Here the samples on the
+# right count 20 times.
 heavy = np.where(X[:, 0] > 4, 20.0, 1.0)
 figure, axes = plt.subplots(1, 2, figsize=(8, 3.2), layout="constrained", sharey=True)
-for ax, (name, given) in zip(axes, {"all alike": None, "right side heavy": heavy}.items(), strict=True):
+for ax, (name, given) in zip(
+    axes, {"all alike": None, "right side heavy": heavy}.items(), strict=True
+):
     model = PlainAFCM(2, random_state=0).fit(X, sample_weight=given)
-    ax.scatter(*X.T, s=6 if given is None else given * 2, c=model.labels_, cmap="cividis", alpha=0.6)
+    ax.scatter(
+        *X.T, s=6 if given is None else given * 2, c=model.labels_, cmap="cividis", alpha=0.6
+    )
     ax.scatter(*model.cluster_centers_.T, marker="x", s=150, color="#B00020")
     ax.set_title(f"{name}: centers at x = {np.sort(model.cluster_centers_[:, 0]).round(1)}")

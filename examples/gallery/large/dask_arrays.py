@@ -2,9 +2,9 @@
 Dask arrays: more rows than memory
 ==================================
 
-`PlainAFCM`, `FCM`, `EntropyFCM` and ``AFCM(graph="anchors")`` take Dask arrays and data frames, and never gather
-them. Labels come back lazy, with the chunks of X. A whole cluster of workers with checkpoints is in
-`examples/dask_cluster.py`.
+`PlainAFCM`, `FCM`, `EntropyFCM` and ``AFCM(graph="anchors")`` take Dask arrays and data frames,
+and never gather them. Labels come back lazy, with the chunks of X. A whole cluster of workers
+with checkpoints is in `examples/dask_cluster.py`.
 """
 
 import sys
@@ -35,7 +35,11 @@ print("sizes of the clusters:", *(np.sort(size) for size in sizes))
 
 figure, axes = plt.subplots(1, 2, figsize=(8, 3.4), layout="constrained", sharey=True)
 for ax, model in zip(axes, (plain, graph), strict=True):
-    ax.scatter(*X[::20].compute().T, s=5, color=[f"C{label}" for label in model.labels_[::20].compute()])
+    ax.scatter(
+        *X[::20].compute().T,
+        s=5,
+        color=[f"C{label}" for label in model.labels_[::20].compute()],
+    )
     ax.set_title(type(model).__name__)
 
 # %%

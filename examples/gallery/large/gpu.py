@@ -2,8 +2,9 @@
 On a GPU
 ========
 
-Tensors are worked on where they are and give tensors; ``device="cuda"`` takes NumPy arrays there and back. The
-formulas are the same ones. Without PyTorch or without a GPU this page says so and goes on with what there is.
+Tensors are worked on where they are and give tensors; ``device="cuda"`` takes NumPy arrays
+there and back. The formulas are the same ones. Without PyTorch or without a GPU this page says
+so and goes on with what there is.
 """
 
 import time
@@ -32,7 +33,9 @@ for name, device in devices.items():
     labels[name] = model.fit(X).labels_
     seconds[name] = time.perf_counter() - began
 print({name: f"{took:.2f} s" for name, took in seconds.items()})
-print("the same labels:", all(np.array_equal(labels["CPU"], other) for other in labels.values()))
+print(
+    "the same labels:", all(np.array_equal(labels["CPU"], other) for other in labels.values())
+)
 
 # %%
 # Measured times of a million rows on one large GPU are in :doc:`/performance`.

@@ -2,8 +2,8 @@
 Which samples should a person look at?
 ======================================
 
-The ambiguity of a sample is 1 for a tie between its two best clusters and 0 for a sure one. From 0.5 on it is called
-ambiguous.
+The ambiguity of a sample is 1 for a tie between its two best clusters and 0 for a sure one.
+From 0.5 on it is called ambiguous.
 """
 
 import matplotlib.pyplot as plt
@@ -19,11 +19,14 @@ plots.AmbiguityDisplay.from_estimator(model)
 plt.show()
 
 # %%
-# The five flowers with the largest ambiguity. They lie between versicolor and virginica, whose petals overlap.
+# The five flowers with the largest ambiguity. They lie between versicolor and virginica, whose
+# petals overlap.
 doubt = ambiguity(model.memberships_)
 first = doubt.argsort()[::-1][:5]
 species = iris.target_names[iris.target[first]]
-print(iris.data.iloc[first].assign(species=species, ambiguity=doubt[first]).round(2).to_string())
+print(
+    iris.data.iloc[first].assign(species=species, ambiguity=doubt[first]).round(2).to_string()
+)
 
 # %%
 # In the next picture each band is a cluster, with its samples from sure to doubtful.

@@ -2,8 +2,8 @@
 Beside a mixture of Gaussians
 =============================
 
-Where clusters are Gaussian, a mixture is the right model, and AFCM should agree with it. Where they are bent, the
-mixture is wrong and its probabilities with it.
+Where clusters are Gaussian, a mixture is the right model, and AFCM should agree with it. Where
+they are bent, the mixture is wrong and its probabilities with it.
 """
 
 import matplotlib.pyplot as plt
@@ -15,8 +15,13 @@ from afcm import AFCM
 from afcm.metrics import clustering_accuracy
 
 rng = np.random.default_rng(0)
-blobs = rng.normal(size=(600, 2)) @ [[1, 0.4], [0, 0.7]] + np.repeat([[0, 0], [3.2, 0]], 300, axis=0)
-sets = {"Gaussians": (blobs, np.repeat([0, 1], 300)), "moons": make_moons(600, noise=0.1, random_state=0)}
+blobs = rng.normal(size=(600, 2)) @ [[1, 0.4], [0, 0.7]] + np.repeat(
+    [[0, 0], [3.2, 0]], 300, axis=0
+)
+sets = {
+    "Gaussians": (blobs, np.repeat([0, 1], 300)),
+    "moons": make_moons(600, noise=0.1, random_state=0),
+}
 
 figure, axes = plt.subplots(2, 2, figsize=(8, 6.4), layout="constrained")
 for row, (name, (X, y)) in zip(axes, sets.items(), strict=True):
@@ -31,7 +36,10 @@ figure.colorbar(points, ax=axes, label="membership in cluster 0", shrink=0.6)
 
 # %%
 # How far are the two apart where both are right?
-model, mixture = AFCM(2, random_state=0).fit(blobs), GaussianMixture(2, random_state=0).fit(blobs)
+model, mixture = (
+    AFCM(2, random_state=0).fit(blobs),
+    GaussianMixture(2, random_state=0).fit(blobs),
+)
 ours, theirs = model.memberships_[:, 0], mixture.predict_proba(blobs)
 difference = min(np.abs(ours - theirs[:, j]).mean() for j in (0, 1))
 print(f"mean difference of the memberships on the Gaussians: {difference:.3f}")

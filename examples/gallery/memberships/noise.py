@@ -2,8 +2,8 @@
 Noise and outliers
 ==================
 
-A sixth of these samples belongs to no cluster. `AFCM` still finds the moons, and ``outlier_scores_`` tell the strays:
-each is the estimated probability of being background.
+A sixth of these samples belongs to no cluster. `AFCM` still finds the moons, and
+``outlier_scores_`` tell the strays: each is the estimated probability of being background.
 """
 
 import matplotlib.pyplot as plt
@@ -22,13 +22,15 @@ stray = np.arange(600) >= 500
 model = AFCM(2, random_state=0).fit(X)
 print(f"moons in the right cluster: {clustering_accuracy(y, model.labels_[:500]):.1%}")
 print(f"share of background: true {stray.mean():.0%}, estimated {model.noise_share_:.0%}")
-print(f"strays told from moons (area under the curve): {roc_auc_score(stray, model.outlier_scores_):.3f}")
+area = roc_auc_score(stray, model.outlier_scores_)
+print(f"strays told from moons (area under the curve): {area:.3f}")
 
 plots.OutliersDisplay.from_estimator(model, X)
 plt.show()
 
 # %%
-# Every sample keeps its label and its memberships; nothing is dropped. To drop the strays yourself:
+# Every sample keeps its label and its memberships; nothing is dropped. To drop the strays
+# yourself:
 clean = X[model.outlier_scores_ < 0.5]
 print(f"{len(clean)} of {len(X)} samples kept")
 

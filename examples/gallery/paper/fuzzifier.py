@@ -2,8 +2,9 @@
 A fuzzifier that is learned
 ===========================
 
-Classical fuzzy c-means asks for an exponent m, and the memberships are what m says. `PlainAFCM`, the paper's second
-algorithm, learns γ from the data instead: it is a mixture of Gaussian balls, and ``1 / (2 γ)`` is their variance.
+Classical fuzzy c-means asks for an exponent m, and the memberships are what m says.
+`PlainAFCM`, the paper's second algorithm, learns γ from the data instead: it is a mixture of
+Gaussian balls, and ``1 / (2 γ)`` is their variance.
 """
 
 import matplotlib.pyplot as plt
@@ -13,7 +14,13 @@ from sklearn.datasets import make_blobs
 from afcm import FCM, PlainAFCM
 
 spreads = np.linspace(0.4, 1.6, 7)
-shown = {"true": [], "PlainAFCM, γ learned": [], "FCM, m = 1.5": [], "FCM, m = 2": [], "FCM, m = 3": []}
+shown = {
+    "true": [],
+    "PlainAFCM, γ learned": [],
+    "FCM, m = 1.5": [],
+    "FCM, m = 2": [],
+    "FCM, m = 3": [],
+}
 for spread in spreads:
     X, _ = make_blobs(600, centers=[(-2, 0), (2, 0)], cluster_std=spread, random_state=0)
     truth = 1 / (1 + np.exp(-4 * X[:, 0] / spread**2))

@@ -2,8 +2,9 @@
 A fit that is stopped and goes on
 =================================
 
-A long fit writes down where it is. If the process dies, run the same lines again: the fit goes on, and the result is
-the same, to the last bit. Here a callback plays the role of the power cut.
+A long fit writes down where it is. If the process dies, run the same lines again: the fit goes
+on, and the result is the same, to the last bit. Here a callback plays the role of the power
+cut.
 """
 
 import tempfile
@@ -30,7 +31,9 @@ def cut_power(iteration):
 
 
 try:
-    PlainAFCM(12, n_init=1, random_state=0, callback=Checkpoint(path, every=5, callback=cut_power)).fit(X)
+    PlainAFCM(
+        12, n_init=1, random_state=0, callback=Checkpoint(path, every=5, callback=cut_power)
+    ).fit(X)
 except PowerCut:
     print(f"stopped; {path.name} has {path.stat().st_size} bytes")
 
@@ -40,7 +43,9 @@ checkpoint = Checkpoint(path, every=5, callback=sweeps.append)
 continued = PlainAFCM(12, n_init=1, random_state=0, callback=checkpoint).fit(X)
 straight = PlainAFCM(12, n_init=1, random_state=0).fit(X)
 print(f"{len(sweeps)} sweeps after the stop, {straight.n_iter_} in all")
-print("the same to the last bit:", np.array_equal(continued.memberships_, straight.memberships_))
+print(
+    "the same to the last bit:", np.array_equal(continued.memberships_, straight.memberships_)
+)
 
 # %%
 figure, ax = plt.subplots(figsize=(6, 3), layout="constrained")

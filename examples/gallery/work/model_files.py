@@ -2,8 +2,8 @@
 Save a model, load a model
 ==========================
 
-A model file is a zip of numbers and text. It holds no code: reading one that a stranger gave you runs nothing. Labels,
-memberships and predictions come back bit by bit.
+A model file is a zip of numbers and text. It holds no code: reading one that a stranger gave
+you runs nothing. Labels, memberships and predictions come back bit by bit.
 """
 
 import tempfile

@@ -2,9 +2,10 @@
 A page for those who do not program
 ===================================
 
-`afcm.report` writes one HTML file about a fit: a summary in words, a picture to hover over, a table to sort and
-filter, the samples in doubt, the profile of each cluster. It opens without network, in light and dark. The command
-line writes the same page: ``afcm fit data.csv --report report.html``.
+`afcm.report` writes one HTML file about a fit: a summary in words, a picture to hover over, a
+table to sort and filter, the samples in doubt, the profile of each cluster. It opens without
+network, in light and dark. The command line writes the same page:
+``afcm fit data.csv --report report.html``.
 """
 
 import tempfile
@@ -20,7 +21,11 @@ iris = load_iris(as_frame=True)
 model = AFCM(3, random_state=0).fit(iris.data)
 
 findings = Findings.of(
-    model, iris.data, classes=iris.target_names[iris.target], title="Iris: three species", id_name="flower"
+    model,
+    iris.data,
+    classes=iris.target_names[iris.target],
+    title="Iris: three species",
+    id_name="flower",
 )
 page = write_report(findings, Path(tempfile.mkdtemp()) / "report.html")
 print(f"{page.name}: {page.stat().st_size // 1024} kB")

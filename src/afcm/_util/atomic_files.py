@@ -22,7 +22,7 @@ def replace_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     draft = Path(name)
     try:
         yield draft
-        with open(draft, "rb") as written:
+        with open(draft, "rb+") as written:  # Windows flushes only what it may write
             os.fsync(written.fileno())
         os.chmod(draft, _mode(path))
         os.replace(draft, path)

@@ -18,7 +18,7 @@ except ImportError as missing:  # pragma: no cover - the message is all there is
 
 from afcm._util.version import __version__
 from afcm.cli.compare import compare
-from afcm.cli.console import exit_on_sigterm, make_console, report_errors
+from afcm.cli.console import exit_on_sigterm, make_console, report_errors, write_utf8_to_pipes
 from afcm.cli.fit import fit
 from afcm.cli.info import info
 from afcm.cli.predict import predict
@@ -68,5 +68,6 @@ def afcm(
 
 def main() -> Any:
     """Run ``afcm`` with the arguments of the process."""
+    write_utf8_to_pipes()
     with exit_on_sigterm():
         return app()

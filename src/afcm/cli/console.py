@@ -8,6 +8,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import TextIOWrapper
 from typing import Any
 
 import typer
@@ -62,6 +63,12 @@ def collect_warnings(console: Console, *, aloud: bool = True) -> Iterator[list[s
         warnings.simplefilter("always")
         warnings.showwarning = note
         yield notes
+
+
+def write_utf8_to_pipes() -> None:
+    """Write results as UTF-8 to files and pipes, as tables are; Windows would take a code page without most letters."""
+    if not sys.stdout.isatty() and isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")
 
 
 @contextmanager

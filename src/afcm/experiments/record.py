@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 METRICS = ("ACC", "NMI", "ARI")
+BINARY = getattr(os, "O_BINARY", 0)  # Windows would write two bytes for the end of a line
 
 
 class StoreError(OSError):
@@ -62,7 +63,7 @@ class RowStore:
     def __enter__(self) -> Self:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+            self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | BINARY, 0o644)
         except OSError as error:
             raise StoreError(f"cannot write {self.path}: {error.strerror}; give another folder with --out") from error
         try:

@@ -70,7 +70,7 @@ class CenterProblem(ABC):
     masses: Any = field(default=None, repr=False)
     known_scatter: float | None = field(default=None, repr=False, kw_only=True)
     keeps_memberships: bool = field(default=True, repr=False, kw_only=True)
-    buffer: MembershipBuffer = field(default_factory=MembershipBuffer, init=False, repr=False, compare=False)
+    buffer: MembershipBuffer = field(default_factory=MembershipBuffer, init=False, repr=False)
 
     state_types: ClassVar[tuple[type, ...]] = (CenterState, paper.Statistics)  # for checkpoints
     # Memory order of the memberships: each cluster's column contiguous, or each sample's row.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 
 import numpy as np
 import pytest
@@ -13,6 +12,8 @@ from afcm import EntropyFCM, PlainAFCM
 dask = pytest.importorskip("dask", reason="the extra afcm[dask] is not installed")
 da = pytest.importorskip("dask.array", reason="the extra afcm[dask] is not installed")
 
+SIGKILL = 9  # by number: Windows, which has no signals, ends a process for it all the same
+
 
 def deadly(rows, trigger):
     """A chunk that ends its worker, once each time the trigger is set."""
@@ -20,7 +21,7 @@ def deadly(rows, trigger):
         os.rename(trigger, f"{trigger}-{os.getpid()}")
     except FileNotFoundError:
         return rows
-    os.kill(os.getpid(), signal.SIGKILL)
+    os.kill(os.getpid(), SIGKILL)
     return rows
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import signal
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -26,6 +25,8 @@ from distributed.comm import CommClosedError  # noqa: E402
 from distributed.scheduler import KilledWorker  # noqa: E402
 
 from afcm.arrays import dask_execution  # noqa: E402
+
+SIGKILL = 9  # by number: Windows, which has no signals, ends a process for it all the same
 
 
 @contextmanager
@@ -97,7 +98,7 @@ def test_a_chunk_that_kills_every_worker_is_told(scheduler, blobs, monkeypatch):
 
 
 def end(rows):
-    os.kill(os.getpid(), signal.SIGKILL)
+    os.kill(os.getpid(), SIGKILL)
     return rows
 
 
