@@ -24,7 +24,7 @@ SINGLE_ANGLE = 1e-5
 # To tell whether an edge leads out of a cluster: the largest angle of the first eigenvectors to what lies beyond the
 # guards, and the mean angle of all (radians): among many with nearly the same eigenvalue all are as good as each other.
 # Where the unwanted part of the spectrum ends is not estimated first: that costs as much as a round, which tells it.
-CLEAR_ANGLE, ROUGH_ANGLE, UNWANTED = 0.05, 0.65, 0.7
+CLEAR_ANGLE, ROUGH_ANGLE, UNWANTED = 0.05, 0.8, 0.7
 # A column of a hint of which less than this share of its length is new says nothing new.
 HARDLY = 0.1
 # A graph has at least so many nodes, and so many for each vector of a block, where that block is filtered.
