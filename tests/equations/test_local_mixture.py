@@ -322,3 +322,20 @@ def test_contrast_of_samples_with_no_density_of_one_side():
 def test_normal_density():
     values = np.array([-1.0, 0.3, 2.0])
     np.testing.assert_allclose(equations.log_normal(values, 0.5, 2.0), norm(0.5, 2.0).logpdf(values), rtol=1e-14)
+
+
+@pytest.mark.parametrize("most", [0.5, 0.02, 1.0])
+def test_the_gain_of_a_share_is_the_best_of_many(most):
+    rng = np.random.default_rng(0)
+    log_ratios, masses = rng.normal(-3, 3, size=400), rng.uniform(0.5, 2, 400)
+    shares = np.linspace(0, most, 200_001)
+    gains = [float(np.log1p(share * np.expm1(log_ratios)) @ masses) for share in shares[::100]]
+    best = shares[::100][int(np.argmax(gains))]
+    near = shares[np.abs(shares - best) <= 1e-3 * most]
+    expected = max(float(np.log1p(share * np.expm1(log_ratios)) @ masses) for share in near)
+    assert equations.likelihood_gain(log_ratios, masses, most) == pytest.approx(expected, rel=1e-7)
+
+
+def test_densities_that_only_cost_gain_nothing():
+    assert equations.likelihood_gain(np.full(50, -1.0), np.ones(50), 0.5) == 0
+    assert np.isfinite(equations.likelihood_gain(np.array([1e6, -1e6]), np.ones(2), 0.5))

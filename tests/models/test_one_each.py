@@ -8,6 +8,8 @@ from scipy.spatial import cKDTree
 from scipy.stats import multivariate_normal, multivariate_t
 from sklearn.datasets import make_moons
 
+from afcm.models import local_mixture, one_each
+from afcm.models.cluster_mixture import Sample
 from afcm.models.local_mixture import fit_local_mixture
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -67,6 +69,30 @@ def test_bent_clusters_keep_several_gaussians():
     found = fit(points, labels)
     assert not found.one_each
     assert found.degrees == math.inf
+
+
+@pytest.mark.parametrize("laws", [ROUND, UNEQUAL], ids=["round", "unequal"])
+def test_doubt_is_the_mean_probability_of_another_cluster(laws):
+    points, truth = draw(laws, 0, 400)
+    labels = truth.argmax(axis=1)
+    masses = np.random.default_rng(0).uniform(0.5, 2, 400)
+    sample = Sample.from_points(points, labels, 2, np.ones(400, dtype=bool), masses)
+    found = sample.alternate(sample.start_one_each(), steps=5)
+    densities = [
+        weight * multivariate_normal(mean, covariance).pdf(points)
+        for weight, mean, covariance in zip(*found.parameters[:3], strict=True)
+    ]
+    own = np.array(densities)[labels, np.arange(400)] / np.sum(densities, axis=0)
+    assert sample.doubt(found) == pytest.approx(np.average(1 - own, weights=masses), rel=1e-8)
+
+
+def test_where_hardly_a_sample_is_in_doubt_no_form_is_tried(monkeypatch):
+    tried, choose = [], one_each.choose_form
+    monkeypatch.setattr(local_mixture, "choose_form", lambda *given: tried.append(given) or choose(*given))
+    for distance, expected in ((12.0, 0), (2.5, 1)):
+        points, truth = draw([multivariate_normal([0, 0]), multivariate_normal([distance, 0])], 0, 600)
+        fit(points, truth.argmax(axis=1))
+        assert len(tried) == expected
 
 
 def test_nothing_is_refined_where_there_is_a_background_or_one_cluster():

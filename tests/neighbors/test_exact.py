@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from afcm.compiled import neighbors as loops
 from afcm.neighbors import exact
 from tests.neighbors.brute import squared_distances
 
@@ -66,11 +67,14 @@ class TestFrame:
 class TestSearchFrame:
     @pytest.mark.parametrize("count", [1, 4, 12])
     @pytest.mark.parametrize("with_own", [True, False])
-    def test_the_nearest_samples_and_the_distance_beyond(self, count, with_own):
+    @pytest.mark.parametrize("search", [exact.search_frame, exact.search_frame_compiled])
+    def test_the_nearest_samples_and_the_distance_beyond(self, search, count, with_own, monkeypatch):
+        monkeypatch.setattr(exact, "CACHED_ELEMENTS", 2 * 13)  # two rows at a time
+        monkeypatch.setattr(exact, "group_size", lambda n, wanted: 1)
         points, samples = normal(30, 4), np.array([0, 2, 3, 7, 8, 9, 12, 13, 14, 20, 21, 22, 29])
         queries, own = points[[3, 20, 7]], np.array([3, 20, 7])
         frame = exact.make_frame(points, samples, np.full(4, 0.5))
-        found = exact.search_frame(frame, queries, own if with_own else None, count)
+        found = search(frame, queries, own if with_own else None, count)
         squared = squared_distances(queries, points[samples])
         if with_own:
             squared[samples == own[:, None]] = np.inf
@@ -101,6 +105,28 @@ class TestSelection:
         assert columns.shape == (6, min(count, n_columns))
         chosen = np.sort(np.take_along_axis(values, columns, axis=1), axis=1)
         np.testing.assert_array_equal(chosen, np.tile(np.arange(min(count, n_columns)), (6, 1)))
+
+    @pytest.mark.parametrize(("n_columns", "count", "size"), [(40, 1, 3), (41, 2, 4), (300, 7, 6), (3000, 11, 16)])
+    def test_compiled_loops_write_them_in_order(self, n_columns, count, size):
+        """Among equal values, too: ten different ones in all."""
+        rng = np.random.default_rng(n_columns)
+        for values in (rng.normal(size=(6, n_columns)), rng.integers(10, size=(6, n_columns))):
+            costs, selected = values.astype(np.float32), np.empty((6, count), np.intp)
+            loops.select_smallest(costs, size, selected)
+            found = np.take_along_axis(costs, selected, axis=1)
+            np.testing.assert_array_equal(found, np.sort(costs, axis=1)[:, :count])
+            assert all(len(set(row)) == count for row in selected)
+
+    def test_a_bound_is_not_below_the_smallest_and_not_above_many_more(self):
+        values = np.random.default_rng(0).normal(size=1000).astype(np.float32)
+        below = (values <= loops.bound_smallest(values, 30)).sum()
+        assert 30 <= below <= 33
+        assert loops.bound_smallest(np.ones(5, np.float32), 2) == 1
+
+    def test_minima_of_groups_run_along_memory(self):
+        values, minima = np.random.default_rng(1).normal(size=12), np.empty(4)
+        loops.find_strided_minima(values, minima)
+        np.testing.assert_array_equal(minima, values.reshape(3, 4).min(axis=0))
 
     def test_groups_are_used_where_there_are_more_than_are_wanted(self, monkeypatch):
         """Ten columns in groups of two, three wanted: five minima are compared, then three groups of two members."""
@@ -308,6 +334,7 @@ class TestCandidates:
             return search(frame, queries, *rest)
 
         monkeypatch.setattr(exact, "search_frame", watched)
+        monkeypatch.setattr(exact, "is_loaded", lambda *_: False)
         monkeypatch.setattr(exact, "BLOCK_ELEMENTS", 4 * 400 + 399)
         monkeypatch.setattr(exact, "MOST_WORTH_COPYING", -1.0)  # everything, always
         table.find_candidates(0, table.points[:10], None, 2)

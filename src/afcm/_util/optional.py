@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from functools import cache
 from importlib import import_module, metadata
 from typing import Any
@@ -38,6 +39,11 @@ def is_usable(package: str, extra: str) -> bool:
             warn_user(f"{package} is not used, so this is slower: {reason}", AFCMWarning)
         return False
     return True
+
+
+def is_loaded(package: str, extra: str) -> bool:
+    """Is a package that makes things faster in use already? Little work is not worth loading it."""
+    return package in sys.modules and is_usable(package, extra)
 
 
 @cache  # reading what is installed takes milliseconds, and products of matrices ask

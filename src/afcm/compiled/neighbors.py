@@ -1,5 +1,5 @@
 # ruff: noqa: PLR0917 (loops take many arguments)
-"""Loops of `afcm.neighbors.approximate`, compiled by Numba.
+"""Loops of `afcm.neighbors.approximate`, and the selection of `afcm.neighbors.exact`, compiled by Numba.
 
 Each list is written by one thread at a time, the one that holds its cell or its share of the rows, and in a fixed
 order: lists do not depend on the number of threads.
@@ -15,6 +15,9 @@ from afcm.compiled.jit import compile_fast
 
 # Distances in a group, of which the smallest is compared first (two SIMD registers); larger cells are cut.
 GROUP, MOST_MEMBERS = 16, 1024
+
+# A bound on the smallest minima of groups is found in so many halvings of their range.
+HALVINGS = 12
 
 # Coordinates are cut here, so that their squares do not overflow in float32.
 FARTHEST = 1e15
@@ -146,3 +149,89 @@ def measure_lists(points: Any, rows: Any, lists: Any, indices: Any, squared: Any
                 squared[row, slot], indices[row, slot] = squared[row, slot - 1], indices[row, slot - 1]
                 slot -= 1
             squared[row, slot], indices[row, slot] = cost, number
+
+
+@compile_fast
+def find_strided_minima(values: Any, minima: Any) -> None:
+    """The smallest of entries g, g + G, g + 2G, … for each g of G."""
+    n_groups = minima.size
+    minima[:] = values[:n_groups]
+    for begin in range(n_groups, values.size - n_groups + 1, n_groups):
+        part = values[begin : begin + n_groups]
+        for group in range(n_groups):
+            minima[group] = min(minima[group], part[group])
+
+
+@compile_fast
+def bound_smallest(values: Any, count: int) -> Any:
+    """A number that is not below ``count`` of the values, and not above many more."""
+    low, high = values[0], values[0]
+    for value in values:
+        low, high = min(low, value), max(high, value)
+    for _ in range(HALVINGS):
+        middle, below = (low + high) / values.dtype.type(2), 0
+        for value in values:
+            below += 1 if value <= middle else 0
+        if below >= count:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+@compile_fast
+def put_sorted(numbers: Any, kept: Any, number: int, value: Any) -> None:
+    """Put an entry into a sorted list if it is smaller than the last, which falls out."""
+    place = kept.size - 1
+    if value < kept[place]:
+        while place > 0 and kept[place - 1] > value:
+            kept[place], numbers[place] = kept[place - 1], numbers[place - 1]
+            place -= 1
+        kept[place], numbers[place] = value, number
+
+
+@compile_fast
+def select_smallest(costs: Any, size: int, selected: Any) -> None:
+    """Write the columns of each row's smallest entries, the smallest first.
+
+    They are in the groups (of ``size`` columns, see `find_strided_minima`) with the smallest minima, or in no group.
+    """
+    n_rows, n_columns = costs.shape
+    count, n_groups = selected.shape[1], n_columns // size
+    minima, kept = np.empty(n_groups, costs.dtype), np.empty(count, costs.dtype)
+    for row in range(n_rows):
+        values, numbers = costs[row], selected[row]
+        kept[:] = np.inf
+        find_strided_minima(values[: n_groups * size], minima)
+        bound = bound_smallest(minima, count)
+        for group in range(n_groups):
+            if minima[group] <= bound:
+                for column in range(group, n_groups * size, n_groups):
+                    if values[column] <= bound:
+                        put_sorted(numbers, kept, column, values[column])
+        for column in range(n_groups * size, n_columns):
+            put_sorted(numbers, kept, column, values[column])
+
+
+@compile_fast
+def search_columns(rows: Any, frame: Any, own: Any, plan: Any, selected: Any, last: Any) -> None:
+    """The samples (columns of ``frame``, with their norms) nearest to each row, and the cost of the last of them.
+
+    ``own`` are the columns that are the rows themselves, or none; ``plan`` is rows at a time and columns in a group.
+    """
+    (columns, norms), (n_rows, count), (step, size) = frame, selected.shape, plan
+    costs = np.empty((step, norms.size), np.float32)
+    for begin in range(0, n_rows, step):
+        block = rows[begin : begin + step]
+        part = costs[: block.shape[0]]
+        np.dot(block, columns, part)
+        for row in range(part.shape[0]):
+            values = part[row]
+            for column in range(norms.size):
+                values[column] += norms[column]
+            if own.size:
+                values[own[begin + row]] = np.inf
+        chosen = selected[begin : begin + step]
+        select_smallest(part, size, chosen)
+        for row in range(part.shape[0]):
+            last[begin + row] = part[row, chosen[row, count - 1]]

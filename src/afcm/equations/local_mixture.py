@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 from array_api_compat import array_namespace
+from scipy.optimize import brentq
 
 from afcm._typing import Floats, Masks
 from afcm.arrays import from_host
@@ -36,6 +37,8 @@ N_BOXES = 2
 WIDE, CORE_BOX = 0, 2
 # Samples further than this from the center of the core, in its unit, must not widen the wide Gaussian.
 FAR = 8.0
+# Ratios of densities beyond ``exp`` of this are as good as infinite, and sums of them stay finite.
+LARGEST_LOG = 600.0
 
 
 class Background(NamedTuple):
@@ -279,6 +282,22 @@ def n_parameters(parameters: Parameters, form: Form = GAUSSIANS) -> int:
         return count
     used = parameters.background.weights > USED_WEIGHT
     return count + int(used.sum()) + 2 * d * int(used[0])
+
+
+def likelihood_gain(log_ratios: Floats, masses: Floats, most: float) -> float:
+    """``max Σ m_i log(1 − s + s b_i / p_i)`` over 0 ≤ s ≤ ``most``: what a share s of densities b adds to densities p.
+
+    The sum is concave in s, so its slope ``Σ m_i u_i / (1 + s u_i)`` with ``u = b / p − 1`` falls through 0 once.
+    """
+    excess = np.expm1(np.minimum(log_ratios, LARGEST_LOG))
+
+    def slope(share: float) -> float:
+        return float((excess / (1.0 + share * excess)) @ masses)
+
+    if slope(0.0) <= 0.0:
+        return 0.0
+    share = most if slope(most) >= 0.0 else brentq(slope, 0.0, most)
+    return float(np.log1p(share * excess) @ masses)
 
 
 def bayesian_criterion(log_likelihood: float, n_free: float, total: float) -> float:

@@ -105,7 +105,7 @@ class Sample:
         if share != "auto":
             return self.leave_out_parts(*self.fit_with_background(share), share)
         plain = self.fit_plain()
-        if not self.has_unlikely_samples(plain.parameters):
+        if not self.has_unlikely_samples(plain):
             return plain
         found, start = self.fit_with_background(None)
         if found.criterion < plain.criterion:
@@ -131,21 +131,37 @@ class Sample:
         fits = [(self.maximize_likelihood(start, share), start) for start in starts]
         return min(fits, key=lambda pair: pair[0].criterion)
 
-    def has_unlikely_samples(self, plain: Parameters) -> bool:
+    def has_unlikely_samples(self, plain: Fit) -> bool:
         """Whether the densities of a background, beside the clusters' own, could be worth a single number to BIC.
 
-        A background of share s ≤ 1/2 and density b raises the log likelihood of a sample by at most log(1 + b / 2p).
+        Each sample may choose the part of the background that suits it best. Where a cluster has several Gaussians, one
+        of them may hold background already; there each sample may choose its share s ≤ 1/2 of a density b as well,
+        which raises its log likelihood by at most log(1 + b / 2p).
         """
         statistics = self.with_background(self.start_one_each().statistics)
         variances = equations.robust_variances(self.features, self.masses)
         spread = equations.best_background(statistics, self.features @ self.masses, variances, None)[0]
         wide = Parameters(np.ones(1), spread.mean[None], np.diag(spread.variances)[None], None)
         own, others = (
-            equations.log_densities(self.features, self.box_densities, parameters) for parameters in (plain, wide)
+            equations.log_densities(self.features, self.box_densities, parameters)
+            for parameters in (plain.parameters, wide)
         )
-        most = np.maximum(others, self.box_densities.max(axis=0))
-        gain = float(np.logaddexp(0.0, most - own - math.log(2.0)) @ self.masses)
+        log_ratios = np.maximum(others, self.box_densities.max(axis=0)) - own
+        if plain.one_each:
+            gain = equations.likelihood_gain(log_ratios, self.masses, MAX_SHARE)
+        else:
+            gain = float(np.logaddexp(0.0, log_ratios + math.log(MAX_SHARE)) @ self.masses)
         return 2.0 * gain >= math.log(max(float(self.masses.sum()), 2.0))
+
+    def doubt(self, fit: Fit) -> float:
+        """The mean probability of the samples to be in another cluster than their label says; no background."""
+        of_clusters, sure = np.eye(len(self.members))[fit.owners], 0.0
+        coefficients, peaks = equations.joint_coefficients(fit.parameters)
+        for cluster, rows in enumerate(self.members):
+            joint = equations.log_joint(self.features[:, rows], coefficients, peaks, self.box_densities[:, rows], None)
+            shares, _ = equations.normalize(joint)
+            sure += float((of_clusters[:, cluster] @ shares) @ self.masses[rows])
+        return 1.0 - sure / float(self.masses.sum())
 
     def leave_out_parts(self, best: Fit, start: Start, share: float | None) -> Fit:
         """Without the parts of the background that BIC does not ask for: EM is slow to empty them."""

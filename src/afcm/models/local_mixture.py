@@ -33,6 +33,8 @@ from afcm.models.one_each import choose_form
 MAX_FEATURES, BLOCK_FEATURES, DEVICE_FEATURES = 2e7, 1e6, 3e7
 # The largest share of samples that may have the same value in a column.
 MOST_EQUAL = 0.25
+# The mean probability of another cluster below which clusters do not overlap.
+LEAST_DOUBT = 1e-4
 
 
 @dataclass(frozen=True)
@@ -170,8 +172,12 @@ def measure_fit(mixture: LocalMixture, points: Floats, masses: Floats) -> float:
 
 
 def refine_fit(fit: Fit, sample: Sample, unit: Floats) -> Fit:
-    """One density for each cluster if BIC prefers that, else several Gaussians that stay near the labels."""
-    best = min(fit, choose_form(sample, unit), key=lambda found: found.criterion)
+    """One density for each cluster if BIC prefers that, else several Gaussians that stay near the labels.
+
+    Where hardly a sample is in doubt no form could change its label, and none is tried.
+    """
+    sure = sample.doubt(fit) < LEAST_DOUBT
+    best = fit if sure else min(fit, choose_form(sample, unit), key=lambda found: found.criterion)
     return best if best.one_each else sample.fit_near_labels()
 
 

@@ -19,6 +19,8 @@ from afcm.models.cluster_mixture import Fit, Sample, Start
 STEPS = 100
 # Degrees of freedom of the t-distributions: the first is tried with all covariances, the others with the best of them.
 DEGREES = (6.0, 3.0, 12.0)
+# The mean probability of another cluster from which on Gaussians have moved away from the labels.
+MOVED = 0.02
 
 
 class Candidate(NamedTuple):
@@ -33,9 +35,7 @@ def choose_form(sample: Sample, unit: Floats) -> Fit:
     """The best of all forms by BIC, each started from the labels; ``unit`` is what spheres are made of."""
     start = sample.start_one_each()
     gaussian = choose(fit_gaussians(sample, start, unit))
-    best = choose([gaussian, *fit_all(sample, [(start, Form(name, DEGREES[0], unit)) for name in COVARIANCES])])
-    if best is not gaussian:
-        best = choose([best, *fit_all(sample, [(start, best.form._replace(degrees=more)) for more in DEGREES[1:]])])
+    best = choose([gaussian, *fit_heavy_tails(sample, start, gaussian, unit)])
     return choose([best, fit_form(sample, best.start, best.form._replace(balanced=True))]).fit
 
 
@@ -44,14 +44,30 @@ def choose(candidates: Sequence[Candidate]) -> Candidate:
 
 
 def fit_gaussians(sample: Sample, start: Start, unit: Floats) -> list[Candidate]:
-    """Gaussians of all forms. Those with something in common start also from the answer of those without."""
+    """Gaussians of all forms. Those with something in common start also from the answer of those without.
+
+    Where that answer keeps the labels, both starts are the same.
+    """
     free = fit_form(sample, start, Form())
-    statistics, _ = equations.expected_statistics(
-        sample.features, sample.box_densities, sample.masses, free.fit.parameters
-    )
-    moved = start._replace(statistics=statistics)
+    starts = [start]
+    if sample.doubt(free.fit) >= MOVED:
+        statistics, _ = equations.expected_statistics(
+            sample.features, sample.box_densities, sample.masses, free.fit.parameters
+        )
+        starts.append(start._replace(statistics=statistics))
     forms = [Form(name, unit=unit) for name in COVARIANCES if name != "own"]
-    return [free, *fit_all(sample, [(begin, form) for form in forms for begin in (start, moved)])]
+    return [free, *fit_all(sample, [(begin, form) for form in forms for begin in starts])]
+
+
+def fit_heavy_tails(sample: Sample, start: Start, gaussian: Candidate, unit: Floats) -> list[Candidate]:
+    """t-distributions of all forms, if that form that suits Gaussians best is better off with heavier tails."""
+    form = Form(gaussian.form.covariances, DEGREES[0], unit)
+    same = fit_form(sample, start, form)
+    if same.fit.criterion >= gaussian.fit.criterion:
+        return []
+    others = [form._replace(covariances=name) for name in COVARIANCES if name != form.covariances]
+    best = choose([same, *fit_all(sample, [(start, other) for other in others])])
+    return [best, *fit_all(sample, [(start, best.form._replace(degrees=more)) for more in DEGREES[1:]])]
 
 
 def fit_all(sample: Sample, problems: Sequence[tuple[Start, Form]]) -> list[Candidate]:

@@ -16,9 +16,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from afcm._typing import Floats, Integers
+from afcm._util.optional import is_loaded
 
 # Distances in memory at a time (rows × columns).
 BLOCK_ELEMENTS = 750_000
+# The same for compiled loops, which hold only so many of them in the cache at a time.
+COMPILED_ELEMENTS, CACHED_ELEMENTS = 12_000_000, 200_000
 # Samples per cell, most cells, samples per cell that cells are learned from, and rounds of learning.
 CELL_SIZE, MOST_CELLS, LEARNED_FROM, ROUNDS = 512, 256, 16, 4
 # Queries that a thread takes at a time where there is one cell.
@@ -92,10 +95,12 @@ class CellTable:
 
         ``own`` are the numbers of the queries if they are samples themselves, which must not find themselves.
         """
-        frame = self.frame_within_reach(cell, queries, count)
-        size = max(1, BLOCK_ELEMENTS // frame.samples.size)
+        frame, search, most = self.frame_within_reach(cell, queries, count), search_frame, BLOCK_ELEMENTS
+        if is_loaded("numba", "fast") and frame.samples.size // group_size(frame.samples.size, count) > count:
+            search, most = search_frame_compiled, COMPILED_ELEMENTS
+        size = max(1, most // frame.samples.size)
         blocks = [slice(first, first + size) for first in range(0, queries.shape[0], size)]
-        parts = [search_frame(frame, queries[rows], None if own is None else own[rows], count) for rows in blocks]
+        parts = [search(frame, queries[rows], None if own is None else own[rows], count) for rows in blocks]
         return Candidates(
             np.concatenate([part.samples for part in parts]), np.concatenate([part.beyond for part in parts])
         )
@@ -146,8 +151,24 @@ def search_frame(frame: Frame, queries: Floats, own: Integers | None, count: int
     if own is not None:
         costs[np.arange(own.size), np.searchsorted(frame.samples, own)] = np.inf
     found = select_smallest_by_groups(costs, count)
+    return as_candidates(frame, rows, found, np.take_along_axis(costs, found, axis=1).max(axis=1))
+
+
+def search_frame_compiled(frame: Frame, queries: Floats, own: Integers | None, count: int) -> Candidates:
+    """`search_frame` by loops whose tables of costs stay in the cache."""
+    from afcm.compiled import neighbors
+
+    rows, n = frame.transform(queries), frame.samples.size
+    found, last = np.empty((len(rows), count), np.intp), np.empty(len(rows), np.float32)
+    numbers = np.empty(0, np.intp) if own is None else np.searchsorted(frame.samples, own)
+    plan = max(1, min(CACHED_ELEMENTS // n, len(rows))), group_size(n, count)
+    neighbors.search_columns(rows, (frame.columns, frame.norms), numbers, plan, found, last)
+    return as_candidates(frame, rows, found, last)
+
+
+def as_candidates(frame: Frame, rows: Floats, found: Integers, last: Floats) -> Candidates:
+    """Columns of a frame that were found for some rows; ``last`` are the largest costs among them."""
     lengths = np.einsum("ij,ij->i", rows, rows).astype(np.float64)
-    last = np.take_along_axis(costs, found, axis=1).max(axis=1)
     beyond = np.maximum((last + lengths) / frame.scale**2 - rounding_error(frame), 0)
     return Candidates(frame.samples[found], beyond)
 

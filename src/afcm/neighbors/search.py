@@ -35,7 +35,7 @@ SEARCHES = ("auto", "exact", "approximate")
 # A neighbor that float32 may have missed matters if its squared distance could be smaller by more than this share.
 MISS_TOLERANCE = 1e-4
 # Coordinates of candidates in memory at a time when distances are measured again.
-MEASURED_ELEMENTS = 250_000
+MEASURED_ELEMENTS = 100_000
 # Candidates beyond k that survive float32 and are measured again in float64.
 SPARE = 6
 
@@ -133,15 +133,19 @@ def _search_again(result: Neighbors, points: Floats, queries: Floats | None, row
 
 def measure_candidates(points: Floats, queries: Floats, indices: Integers, k: int) -> Neighbors:
     """The k nearest of each query's candidates by distances in float64, nearest first, ties by row number."""
-    squared = np.empty(indices.shape)
+    k = min(k, indices.shape[1])
+    result = Neighbors(np.empty((indices.shape[0], k), indices.dtype), np.empty((indices.shape[0], k)))
 
     def measure(rows: slice) -> None:
-        difference = points[indices[rows]].astype(np.float64) - queries[rows, None, :]
-        squared[rows] = np.einsum("ijd,ijd->ij", difference, difference)
+        candidates = np.sort(indices[rows], axis=1)
+        difference = points[candidates].astype(np.float64) - queries[rows, None, :]
+        squared = np.einsum("ijd,ijd->ij", difference, difference)
+        order = np.argsort(squared, axis=1, kind="stable")[:, :k]
+        result.indices[rows] = np.take_along_axis(candidates, order, axis=1)
+        result.squared[rows] = np.take_along_axis(squared, order, axis=1)
 
     threads.for_each(measure, _slices(indices.shape[0], indices.shape[1] * points.shape[1]))
-    order = np.lexsort((indices, squared))[:, :k]
-    return Neighbors(np.take_along_axis(indices, order, axis=1), np.take_along_axis(squared, order, axis=1))
+    return result
 
 
 def _slices(n_rows: int, per_row: int) -> Iterator[slice]:
