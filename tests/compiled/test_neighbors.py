@@ -29,8 +29,9 @@ def test_joined_and_descended_lists_are_the_same(n_columns, dtype):
     found = []
     for loops in BOTH:
         lists, squared = empty_lists(60, 5)
-        loops.join_cells(points, order, first, 0.5, lists, squared)
-        loops.join_cells(points, order[::-1].copy(), second, 0.5, lists, squared)
+        loops.join_cells(points, order, first, np.argsort(order).astype(np.int32), 0.5, lists, squared)
+        turned = order[::-1].copy()
+        loops.join_cells(points, turned, second, np.argsort(turned).astype(np.int32), 0.5, lists, squared)
         before = lists[:, :3].copy()
         loops.descend(points, order, 0.5, before, lists, squared)
         found.append((lists, squared))
@@ -65,6 +66,7 @@ def test_samples_are_scaled_alike(dtype):
 def test_a_cell_larger_than_the_room_is_cut():
     points = np.random.default_rng(0).standard_normal((1500, 2))
     lists, squared = empty_lists(1500, 3)
-    neighbor_loops.join_cells(points, np.arange(1500, dtype=np.int32), np.array([0, 1500]), 1.0, lists, squared)
+    order = np.arange(1500, dtype=np.int32)
+    neighbor_loops.join_cells(points, order, np.array([0, 1500]), order, 1.0, lists, squared)
     for part in (slice(0, 1024), slice(1024, 1500)):
         np.testing.assert_array_equal(lists[part], sort_neighbors(points[part], 3)[0] + part.start)

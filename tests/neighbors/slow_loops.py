@@ -29,7 +29,7 @@ def scaled_distance(points, one, other, scale):
     return np.float32(difference @ difference)
 
 
-def join_cells(points, order, offsets, scale, lists, squared):
+def join_cells(points, order, offsets, _places, scale, lists, squared):
     for first, end in pairwise(offsets):
         for row in order[first:end]:
             for number in order[first:end]:

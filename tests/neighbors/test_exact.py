@@ -122,6 +122,9 @@ class TestSelection:
         below = (values <= loops.bound_smallest(values, 30)).sum()
         assert 30 <= below <= 33
         assert loops.bound_smallest(np.ones(5, np.float32), 2) == 1
+        values[:900] = np.inf
+        assert 30 <= (values <= loops.bound_smallest(values, 30)).sum() <= 33
+        assert loops.bound_smallest(values, 101) == np.inf
 
     def test_minima_of_groups_run_along_memory(self):
         values, minima = np.random.default_rng(1).normal(size=12), np.empty(4)

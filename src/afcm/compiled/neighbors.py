@@ -17,24 +17,10 @@ from afcm.compiled.jit import compile_fast
 GROUP, MOST_MEMBERS = 16, 1024
 
 # A bound on the smallest minima of groups is found in so many halvings of their range.
-HALVINGS = 12
+HALVINGS, INFINITE = 12, np.float32(np.inf)
 
 # Coordinates are cut here, so that their squares do not overflow in float32.
 FARTHEST = 1e15
-
-
-@compile_fast
-def insert(numbers: Any, squared: Any, number: int, cost: Any) -> None:
-    """Put a sample into a list that is sorted by distance, unless it is there already; the last falls out."""
-    last = numbers.size - 1
-    for place in range(last + 1):
-        if numbers[place] == number:
-            return
-    place = last
-    while place > 0 and squared[place - 1] > cost:
-        squared[place], numbers[place] = squared[place - 1], numbers[place - 1]
-        place -= 1
-    squared[place], numbers[place] = cost, number
 
 
 @compile_fast
@@ -48,13 +34,13 @@ def scale_samples(points: Any, numbers: Any, origin: Any, scale: float, values: 
 
 @compile_fast
 def transpose_members(points: Any, members: Any, scale: float, columns: Any, width: int) -> None:
-    """Write the members of a cell as float32 columns about the first of them; padding is far away."""
+    """Write the members of a cell as float32 columns about the first of them, and zeros after them."""
     origin = points[members[0]]
     for column in range(members.size):
         row = points[members[column]]
         for axis in range(origin.size):
             columns[axis, column] = min(max((row[axis] - origin[axis]) * scale, -FARTHEST), FARTHEST)
-    columns[: origin.size, members.size : width] = np.float32(2 * FARTHEST)
+    columns[:, members.size : width] = np.float32(0)
 
 
 @compile_fast
@@ -76,62 +62,130 @@ def measure_distances(columns: Any, own: int, costs: Any) -> None:
 
 
 @compile_fast
-def find_group_minima(costs: Any, minima: Any) -> None:
-    for group in range(minima.size):
-        least = costs[group * GROUP]
-        for place in range(group * GROUP + 1, (group + 1) * GROUP):
-            least = min(least, costs[place])
-        minima[group] = least
-
-
-@compile_fast
-def join_cell(points: Any, members: Any, scale: float, lists: Any, squared: Any, room: Any) -> None:
-    """Compare all members of a cell: the list of each takes in those that are nearer than its last."""
-    columns, costs, minima = room
-    last = lists.shape[1] - 1
-    n_groups = (members.size + GROUP - 1) // GROUP
-    width = n_groups * GROUP
-    transpose_members(points, members, scale, columns, width)
-    for own in range(members.size):
-        row = members[own]
-        measure_distances(columns, own, costs[:width])
-        costs[own] = np.inf
-        find_group_minima(costs, minima[:n_groups])
+def find_strided_minima(values: Any, minima: Any) -> None:
+    """The smallest of entries g, g + G, g + 2G, … for each g of G."""
+    n_groups = minima.size
+    minima[:] = values[:n_groups]
+    for begin in range(n_groups, values.size - n_groups + 1, n_groups):
+        part = values[begin : begin + n_groups]
         for group in range(n_groups):
-            if minima[group] < squared[row, last]:
-                for place in range(group * GROUP, min((group + 1) * GROUP, members.size)):
-                    if costs[place] < squared[row, last]:
-                        insert(lists[row], squared[row], members[place], costs[place])
+            minima[group] = min(minima[group], part[group])
 
 
 @compile_fast
-def join_cells(points: Any, order: Any, offsets: Any, scale: float, lists: Any, squared: Any) -> None:
-    """`join_cell` for consecutive cells."""
-    columns = np.empty((points.shape[1], MOST_MEMBERS + GROUP), np.float32)
-    costs, minima = np.empty(MOST_MEMBERS + GROUP, np.float32), np.empty(MOST_MEMBERS // GROUP + 1, np.float32)
+def find_finite_range(values: Any) -> Any:
+    """The smallest of some values, and the largest that is finite."""
+    low, high = INFINITE, -INFINITE
+    for i in range(values.size):
+        low = min(low, values[i])
+        high = max(high, values[i] if values[i] < INFINITE else -INFINITE)
+    return low, high
+
+
+@compile_fast
+def count_below(values: Any, bound: Any) -> Any:
+    """How many values are not above a bound (in 32 bits, as wide as the values: counted in SIMD registers)."""
+    count = np.int32(0)
+    for i in range(values.size):
+        count += np.int32(1) if values[i] <= bound else np.int32(0)
+    return count
+
+
+@compile_fast
+def bound_smallest(values: Any, count: int) -> Any:
+    """A number that is not below ``count`` of the values, and not above many more; infinite if fewer are finite."""
+    low, high = find_finite_range(values)
+    if count_below(values, high) < count:
+        return INFINITE
+    for _ in range(HALVINGS):
+        middle = low + (high - low) * np.float32(0.5)
+        if count_below(values, middle) >= count:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+@compile_fast
+def put_sorted(numbers: Any, kept: Any, number: int, value: Any) -> None:
+    """Put an entry into a sorted list if it is smaller than the last, which falls out."""
+    place = kept.size - 1
+    if value < kept[place]:
+        while place > 0 and kept[place - 1] > value:
+            kept[place], numbers[place] = kept[place - 1], numbers[place - 1]
+            place -= 1
+        kept[place], numbers[place] = value, number
+
+
+@compile_fast
+def list_below(costs: Any, minima: Any, bound: Any, found: Any) -> int:
+    """Write the places of all costs up to a bound, and say how many; ``minima`` are those of `find_strided_minima`."""
+    count, n_groups = 0, minima.size
+    for group in range(n_groups):
+        if minima[group] <= bound:
+            for place in range(group, costs.size, n_groups):  # no branch here: most would be foretold wrongly
+                found[count] = place
+                count += costs[place] <= bound
+    return count
+
+
+@compile_fast
+def join_cell(points: Any, cell: Any, scale: float, lists: Any, squared: Any, room: Any) -> None:
+    """Compare all members of a cell: the list of each takes in those that are nearer than its last.
+
+    Those it has already are known by their places in the order of all samples, of which the cell is a piece.
+    """
+    (members, begin, places), (columns, costs, minima, found) = cell, room
+    size, last, n_groups = members.size, lists.shape[1] - 1, (members.size + GROUP - 1) // GROUP
+    costs, minima = costs[: n_groups * GROUP], minima[:n_groups]
+    transpose_members(points, members, scale, columns, costs.size)
+    for own in range(size):
+        numbers, kept = lists[members[own]], squared[members[own]]
+        measure_distances(columns, own, costs)
+        costs[own] = costs[size:] = np.inf
+        for number in numbers:
+            place = places[number] - begin if number >= 0 else -1
+            if 0 <= place < size:
+                costs[place] = np.inf
+        find_strided_minima(costs, minima)
+        bound = kept[last] if numbers[last] >= 0 else bound_smallest(costs, last + 1)
+        for number in range(list_below(costs, minima, bound, found)):
+            place = found[number]
+            put_sorted(numbers, kept, members[place], costs[place])
+
+
+@compile_fast
+def join_cells(points: Any, order: Any, offsets: Any, places: Any, scale: float, lists: Any, squared: Any) -> None:
+    """`join_cell` for consecutive cells; ``places`` has the place of each sample in the order."""
+    columns, costs = np.empty((points.shape[1], MOST_MEMBERS), np.float32), np.empty(MOST_MEMBERS, np.float32)
+    room = columns, costs, np.empty(MOST_MEMBERS // GROUP, np.float32), np.empty(MOST_MEMBERS + 1, np.int64)
     for cell in range(offsets.size - 1):
         for first in range(offsets[cell], offsets[cell + 1], MOST_MEMBERS):
-            end = min(first + MOST_MEMBERS, offsets[cell + 1])
-            join_cell(points, order[first:end], scale, lists, squared, (columns, costs, minima))
+            members = order[first : min(first + MOST_MEMBERS, offsets[cell + 1])]
+            join_cell(points, (members, first, places), scale, lists, squared, room)
 
 
 @compile_fast
 def descend(points: Any, rows: Any, scale: float, before: Any, lists: Any, squared: Any) -> None:
     """Take neighbors of neighbors into the lists of some rows; ``before`` holds the first neighbors of all rows."""
-    last, zero = lists.shape[1] - 1, np.float32(0)
+    last, zero, met = lists.shape[1] - 1, np.float32(0), np.full(points.shape[0], -1, np.int32)  # met: for which row
     for row in rows:
         own = points[row]
+        met[row] = row
+        for number in lists[row]:
+            if number >= 0:
+                met[number] = row
         for through in before[row]:
             if through < 0:
                 continue
             for number in before[through]:
-                if number < 0 or number == row:
+                if number < 0 or met[number] == row:
                     continue
-                other, cost = points[number], zero
+                other, cost, met[number] = points[number], zero, row
                 for axis in range(own.size):
                     cost += np.float32((own[axis] - other[axis]) * scale) ** 2
                 if cost < squared[row, last]:
-                    insert(lists[row], squared[row], number, cost)
+                    put_sorted(lists[row], squared[row], number, cost)
 
 
 @compile_fast
@@ -149,45 +203,6 @@ def measure_lists(points: Any, rows: Any, lists: Any, indices: Any, squared: Any
                 squared[row, slot], indices[row, slot] = squared[row, slot - 1], indices[row, slot - 1]
                 slot -= 1
             squared[row, slot], indices[row, slot] = cost, number
-
-
-@compile_fast
-def find_strided_minima(values: Any, minima: Any) -> None:
-    """The smallest of entries g, g + G, g + 2G, … for each g of G."""
-    n_groups = minima.size
-    minima[:] = values[:n_groups]
-    for begin in range(n_groups, values.size - n_groups + 1, n_groups):
-        part = values[begin : begin + n_groups]
-        for group in range(n_groups):
-            minima[group] = min(minima[group], part[group])
-
-
-@compile_fast
-def bound_smallest(values: Any, count: int) -> Any:
-    """A number that is not below ``count`` of the values, and not above many more."""
-    low, high = values[0], values[0]
-    for value in values:
-        low, high = min(low, value), max(high, value)
-    for _ in range(HALVINGS):
-        middle, below = (low + high) / values.dtype.type(2), 0
-        for value in values:
-            below += 1 if value <= middle else 0
-        if below >= count:
-            high = middle
-        else:
-            low = middle
-    return high
-
-
-@compile_fast
-def put_sorted(numbers: Any, kept: Any, number: int, value: Any) -> None:
-    """Put an entry into a sorted list if it is smaller than the last, which falls out."""
-    place = kept.size - 1
-    if value < kept[place]:
-        while place > 0 and kept[place - 1] > value:
-            kept[place], numbers[place] = kept[place - 1], numbers[place - 1]
-            place -= 1
-        kept[place], numbers[place] = value, number
 
 
 @compile_fast

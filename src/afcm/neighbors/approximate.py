@@ -31,6 +31,8 @@ CELL_SIZE, PER_NEIGHBOR, DESCENT_WIDTH = 256, 8, 12
 # Cells larger than so many times the wanted size are shuffled; rows converted at a time; pieces of work for threads.
 LARGE = 3
 BLOCK_ROWS, BANDS = 4096, 64
+# Coordinates in memory at a time when distances are measured in float64.
+MEASURED_ELEMENTS = 100_000
 
 
 class Cells(NamedTuple):
@@ -101,11 +103,12 @@ class _NeighborLists:
         """Compare the members of each cell with each other."""
         from afcm.compiled import neighbors as neighbor_loops
 
-        self.order[:] = partition.order
+        self.order[:], places = partition.order, np.empty_like(self.order)
+        places[partition.order] = np.arange(places.size, dtype=places.dtype)
 
         def work(band: slice) -> None:
             offsets = partition.offsets[band.start : band.stop + 1]
-            neighbor_loops.join_cells(self.points, partition.order, offsets, scale, self.lists, self.squared)
+            neighbor_loops.join_cells(self.points, partition.order, offsets, places, scale, self.lists, self.squared)
 
         threads.for_each(work, split_evenly(partition.offsets.size - 1))
 
@@ -226,9 +229,10 @@ class RecallSample(NamedTuple):
 
 def measure_distances(points: Floats, asked: Integers, others: Integers) -> Floats:
     """Squared distances (float64) of each sample asked to its row of others; infinite to itself and to −1."""
-    squared = np.empty(others.shape)
-    for row, own in enumerate(asked):
-        difference = points[others[row]].astype(np.float64) - points[own]
-        squared[row] = np.einsum("ij,ij->i", difference, difference)
+    squared, step = np.empty(others.shape), max(1, MEASURED_ELEMENTS // (others.shape[1] * points.shape[1]))
+    for first in range(0, asked.size, step):
+        rows = slice(first, first + step)
+        difference = points[others[rows]].astype(np.float64) - points[asked[rows], None]
+        np.einsum("ijd,ijd->ij", difference, difference, out=squared[rows])
     squared[(others == asked[:, None]) | (others < 0)] = np.inf
     return squared
