@@ -144,7 +144,7 @@ def test_a_filtered_solve_is_as_good_as_it_was_asked_to_be(with_hint):
     found = eigenvectors.solve_leading(graph, 5, hint=hint)
     assert found.n_products == 0  # it was not searched
     assert found.converged
-    np.testing.assert_allclose(found.values, values, atol=1e-5)
+    np.testing.assert_allclose(found.values, values, atol=1e-4)  # errors of values are squares of angles
     assert np.linalg.svd(vectors.T @ found.vectors)[1].min() > np.cos(1e-2)
 
 

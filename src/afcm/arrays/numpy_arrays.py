@@ -37,7 +37,9 @@ def take_rows(array: Any, numbers: Any) -> Any:
 
 def draw_normal(shape: tuple[int, int], seed: int, reference: Any, dtype: str = "float64") -> Floats:  # noqa: ARG001
     """Normal numbers of a fixed seed."""
-    return np.random.RandomState(seed).standard_normal(shape).astype(dtype, copy=False)
+    if dtype == "float32":
+        return np.random.default_rng(seed).standard_normal(shape, np.float32)
+    return np.random.RandomState(seed).standard_normal(shape)
 
 
 def draw_signs(shape: tuple[int, int], seed: int, reference: Any) -> Floats:  # noqa: ARG001

@@ -230,7 +230,7 @@ def select_smallest(costs: Any, size: int, selected: Any) -> None:
 
 @compile_fast
 def search_columns(rows: Any, frame: Any, own: Any, plan: Any, selected: Any, last: Any) -> None:
-    """The samples (columns of ``frame``, with their norms) nearest to each row, and the cost of the last of them.
+    """The samples (columns of ``frame``, with their norms) nearest to each row, and the costs of the last of them.
 
     ``own`` are the columns that are the rows themselves, or none; ``plan`` is rows at a time and columns in a group.
     """
@@ -249,4 +249,5 @@ def search_columns(rows: Any, frame: Any, own: Any, plan: Any, selected: Any, la
         chosen = selected[begin : begin + step]
         select_smallest(part, size, chosen)
         for row in range(part.shape[0]):
-            last[begin + row] = part[row, chosen[row, count - 1]]
+            for place in range(last.shape[1]):
+                last[begin + row, place] = part[row, chosen[row, count - last.shape[1] + place]]

@@ -23,11 +23,12 @@ import numpy as np
 from array_api_compat import array_namespace
 
 from afcm._typing import Floats, Integers, Masks
+from afcm._util.optional import is_loaded, is_usable
 from afcm._util.threads import map_in_threads
 from afcm.arrays import backend_of, from_host, is_tensor, take_rows, to_host
 from afcm.arrays.sampling import draw_rows
 from afcm.linalg.ratios import inverse_sqrt
-from afcm.neighbors import find_neighbors
+from afcm.neighbors import exact, find_neighbors
 
 # p, the quantile Q and the surroundings were settled on the noise suite's first seeds, the shapes and our tables, among
 # some 35 settings; docs/noise.md says how.
@@ -44,6 +45,8 @@ LEAST_PIECE = 0.5
 # Rows that are compared with the sample at a time; up to how many drawn nodes all distances are taken, and how many of
 # them at a time.
 BLOCK_ROWS, FEW_SAMPLED, BLOCK_ENTRIES = 65_536, 1024, 1 << 17
+# The same for compiled loops, and the distances from which on it pays to load Numba for them.
+LOOP_ROWS, WORTH_LOADING = 512, 50_000_000
 # Squared distances that differ by less than this, in units of squared lengths, may be equal but for rounding.
 ROUNDING: dict[type, float] = {np.float32: 2e-6, np.float64: 1e-13}
 
@@ -96,20 +99,42 @@ def average_surroundings(points: Any, values: Floats, n_clusters: int) -> Floats
         from afcm.compiled import torch_neighbors
 
         return torch_neighbors.average_nearest(drawn, theirs, n_near, points)
-    if len(sample) <= FEW_SAMPLED and isinstance(drawn, np.ndarray):
+    few = len(sample) <= FEW_SAMPLED or is_worth_compiling(n, len(sample), n_near)
+    if few and isinstance(drawn, np.ndarray):
         return average_nearest(drawn, theirs, n_near, points)
     blocks = (slice(begin, begin + BLOCK_ROWS) for begin in range(0, n, BLOCK_ROWS))
     means = [xp.mean(theirs[find_neighbors(drawn, n_near, points[rows]).indices], axis=1) for rows in blocks]
     return xp.concat(means)
 
 
+def is_worth_compiling(n_points: int, n_drawn: int, n_near: int) -> bool:
+    """Whether compiled loops over all distances to drawn points are there and pay."""
+    at_hand = is_loaded("numba", "fast") or (n_points * n_drawn >= WORTH_LOADING and is_usable("numba", "fast"))
+    return at_hand and exact.has_groups(n_drawn, n_near + 1)
+
+
 def average_nearest(drawn: Floats, values: Floats, n_near: int, points: Floats, precision: type = np.float32) -> Floats:
-    """Mean of the values of the nearest drawn points to each point, by all distances: for few drawn ones.
+    """Mean of the values of the nearest drawn points to each point, by all distances.
 
     Where rounding may decide which are the nearest, double precision does, and then `find_neighbors`.
     """
     if n_near == len(drawn):
         return np.full(points.shape[0], values.mean())
+    compiled = precision is np.float32 and len(drawn) > FEW_SAMPLED
+    means, doubtful = (average_by_loops if compiled else average_by_tables)(drawn, values, n_near, points, precision)
+    if doubtful.any():
+        rest = points[doubtful]
+        if precision is np.float32:
+            means[doubtful] = average_nearest(drawn, values, n_near, rest, np.float64)
+        else:
+            means[doubtful] = values[find_neighbors(drawn, n_near, rest).indices].mean(axis=1)
+    return means
+
+
+def average_by_tables(
+    drawn: Floats, values: Floats, n_near: int, points: Floats, precision: type
+) -> tuple[Floats, Masks]:
+    """`average_nearest` in one precision, and where it may be wrong; for few drawn points."""
     center = drawn.mean(axis=0, dtype=np.float64)  # far from the origin products lose digits
     shifted = drawn - center
     scale = 1 / (float(np.abs(shifted).max()) or 1.0)
@@ -123,21 +148,33 @@ def average_nearest(drawn: Floats, values: Floats, n_near: int, points: Floats, 
         parted = np.partition(costs, n_near, axis=1)
         last = parted[:, :n_near].max(axis=1)
         error = ROUNDING[precision] * (lengths.max() + np.einsum("ij,ij->i", own, own))
-        return (costs <= last[:, None]) @ values / n_near, ~(
-            parted[:, n_near] - last > error
-        )  # also where not a number
+        means = (costs <= last[:, None]) @ values / n_near
+        return means, ~(parted[:, n_near] - last > error)  # also where not a number
 
     size = max(1, BLOCK_ENTRIES // len(drawn))
     blocks = [slice(begin, begin + size) for begin in range(0, points.shape[0], size)]
     with np.errstate(over="ignore", invalid="ignore"):
-        means, doubtful = (np.concatenate(part) for part in zip(*map_in_threads(average, blocks), strict=True))
-    if doubtful.any():
-        rest = points[doubtful]
-        if precision is np.float32:
-            means[doubtful] = average_nearest(drawn, values, n_near, rest, np.float64)
-        else:
-            means[doubtful] = values[find_neighbors(drawn, n_near, rest).indices].mean(axis=1)
-    return means
+        return join_parts(map_in_threads(average, blocks))
+
+
+def average_by_loops(drawn: Floats, values: Floats, n_near: int, points: Floats, _: type) -> tuple[Floats, Masks]:
+    """`average_by_tables` in single precision, by compiled loops for which many drawn points are not too many."""
+    frame = exact.make_frame(drawn, np.arange(len(drawn)), drawn.mean(axis=0, dtype=np.float64))
+    longest = float(frame.norms.max())
+
+    def average(rows: slice) -> tuple[Floats, Masks]:
+        own = frame.transform(points[rows])
+        found, last = exact.select_columns(frame, own, n_near + 1, 2)
+        error = ROUNDING[np.float32] * (longest + np.einsum("ij,ij->i", own, own))
+        return values[found[:, :n_near]].mean(axis=1), ~(last[:, 1] - last[:, 0] > error)
+
+    blocks = [slice(begin, begin + LOOP_ROWS) for begin in range(0, points.shape[0], LOOP_ROWS)]
+    return join_parts(map_in_threads(average, blocks))
+
+
+def join_parts(parts: list[tuple[Floats, Masks]]) -> tuple[Floats, Masks]:
+    means, doubtful = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return means, doubtful
 
 
 def to_masses(excess: Floats, strength: float) -> Floats:

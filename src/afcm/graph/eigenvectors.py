@@ -23,10 +23,11 @@ START_ANGLE = 1e-2
 SINGLE_ANGLE = 1e-5
 # To tell whether an edge leads out of a cluster: the largest angle of the first eigenvectors to what lies beyond the
 # guards, and the mean angle of all (radians): among many with nearly the same eigenvalue all are as good as each other.
-# Where the unwanted part of the spectrum ends is not estimated first: that costs as much as a round, which tells it.
-CLEAR_ANGLE, ROUGH_ANGLE, UNWANTED = 0.05, 0.8, 0.7
+# Where the unwanted part of the spectrum ends is not estimated first, unless the block is wide and the graph many times
+# taller: that costs as much as a round of a narrow block, which tells it.
+CLEAR_ANGLE, ROUGH_ANGLE, UNWANTED, WIDE, TIMES_TALLER = 0.05, 0.8, 0.7, 100, 40
 # A column of a hint of which less than this share of its length is new says nothing new.
-HARDLY = 0.1
+HARDLY = 0.3
 # A graph has at least so many nodes, and so many for each vector of a block, where that block is filtered.
 FILTERED, TALL = 1000, 8
 
@@ -69,7 +70,8 @@ def solve_roughly(graph: Graph, n_clear: int, n_wanted: int) -> Floats:
         angles = found.angles(-1)[:n_wanted]
         return bool(angles[:n_clear].max() <= CLEAR_ANGLE and angles.mean() <= ROUGH_ANGLE)
 
-    return filter_leading(graph, n_wanted, None, is_good, UNWANTED).vectors
+    wide = n_wanted >= WIDE and graph.degrees.shape[0] >= TIMES_TALLER * n_wanted
+    return filter_leading(graph, n_wanted, None, is_good, None if wide else UNWANTED).vectors
 
 
 def filter_leading(

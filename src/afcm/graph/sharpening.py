@@ -74,8 +74,7 @@ def _fade_edges_compiled(weights: Any, vectors: Floats, fewest: int) -> Any:
     from afcm.compiled import sparse
 
     weights = weights if weights.has_sorted_indices else weights.sorted_indices()
-    lengths = np.sqrt(np.cumsum(vectors**2, axis=1)[:, fewest - 1 :])
-    inverse, result = ratio(np.ones_like(lengths), lengths, np.zeros_like(lengths)), weights.data.copy()
+    inverse, result = inverse_lengths(vectors, fewest), weights.data.copy()
     matrix, keep = (weights.indptr, weights.indices, weights.data), (FLOOR, fewest)
 
     def fade(rows: slice) -> None:
@@ -100,16 +99,24 @@ def coherence(vectors: Floats, edges: tuple[Any, Any], fewest: int) -> Floats:
         from afcm.compiled import cuda_sparse
 
         return cuda_sparse.compare_ends(vectors, rows, columns, fewest)
-    size, step = rows.shape[0], backend_of(vectors).BLOCK_EDGES
+    size, step, inverse = rows.shape[0], backend_of(vectors).BLOCK_EDGES, inverse_lengths(vectors, fewest)
     blocks = (slice(begin, begin + step) for begin in range(0, max(size, 1), step))
-    parts = [_coherence(vectors[rows[block]], vectors[columns[block]], fewest) for block in blocks]
+    parts = [_coherence(vectors, inverse, rows[block], columns[block], fewest) for block in blocks]
     return array_namespace(vectors).concat(parts)
 
 
-def _coherence(left: Floats, right: Floats, fewest: int) -> Floats:
-    xp = array_namespace(left)
-    dots = xp.cumulative_sum(left * right, axis=1)[:, fewest - 1 :]
-    lengths = xp.sqrt(xp.cumulative_sum(left**2, axis=1)[:, fewest - 1 :])
-    lengths *= xp.sqrt(xp.cumulative_sum(right**2, axis=1)[:, fewest - 1 :])
-    squares = xp.clip(ratio(dots, lengths, xp.zeros_like(dots)), 0.0, 1.0) ** 2
+def inverse_lengths(vectors: Floats, fewest: int) -> Floats:
+    """``1 / length`` of the first q coordinates of each row, for each q from ``fewest`` on; 0 for rows of length 0."""
+    xp = array_namespace(vectors)
+    lengths = xp.sqrt(xp.cumulative_sum(vectors**2, axis=1)[:, fewest - 1 :])
+    return ratio(xp.ones_like(lengths), lengths, xp.zeros_like(lengths))
+
+
+def _coherence(vectors: Floats, inverse: Floats, rows: Any, columns: Any, fewest: int) -> Floats:
+    xp = array_namespace(vectors)
+    products = xp.take(vectors, rows, axis=0) * xp.take(vectors, columns, axis=0)
+    cosines = xp.cumulative_sum(products, axis=1)[:, fewest - 1 :]
+    cosines *= xp.take(inverse, rows, axis=0)
+    cosines *= xp.take(inverse, columns, axis=0)
+    squares = xp.clip(cosines, 0.0, 1.0) ** 2
     return xp.mean(squares ** (SHARPNESS // 2), axis=1)  # squares are made by products, other powers slowly

@@ -39,7 +39,7 @@ def solve_outweighed(operator: GraphPlusLowRank, n_wanted: int) -> Eigenpairs | 
         return None
     block, n_products = tall.combine(factor, from_host(rotation / np.sqrt(weights), factor)), 0
     for _ in range(MOST_ROUNDS):
-        pairs, n_products = rayleigh_ritz(operator, factor, block), n_products + 1
+        pairs, n_products = rayleigh_ritz(operator, block), n_products + 1
         gap = float(pairs.values[-1]) - bound
         angle = np.sqrt(pairs.trace_error / gap)
         if angle <= ANGLE or pairs.residual <= ROUNDING:
@@ -57,15 +57,15 @@ def choose_degree(values: Floats, bound: float, gain: float) -> int:
     return max(1, math.ceil(min(useful, harmless, MOST_DEGREE)))
 
 
-def rayleigh_ritz(operator: GraphPlusLowRank, factor: Floats, block: Floats) -> Eigenpairs:
+def rayleigh_ritz(operator: GraphPlusLowRank, block: Floats) -> Eigenpairs:
     """Ritz pairs in the span of orthonormal columns; errors are bounded by the gap to ``|weight|``."""
-    image, inner = operator.graph @ block, to_host(tall.inner(factor, block))
+    image, inner = operator.graph @ block, to_host(operator.project(block))
     projected = operator.weight * to_host(tall.inner(block, image)) + operator.factor_weight * inner.T @ inner
     values, rotation = eigh((projected + projected.T) / 2)
     values, rotation = values[::-1], np.ascontiguousarray(rotation[:, ::-1])
     vectors, image = (tall.combine(part, from_host(rotation, part)) for part in (block, image))
     residuals = operator.weight * image - vectors * from_host(values, vectors)
-    tall.add(residuals, factor, from_host(operator.factor_weight * inner @ rotation, block))
+    operator.add_factor(residuals, from_host(operator.factor_weight * inner @ rotation, block))
     norms = column_lengths(residuals)
     error = float((norms**2 / np.maximum(values - abs(operator.weight), norms)).sum())
     return Eigenpairs(vectors, values, image, float(norms.max() / abs(values[0])), error, 0, True)

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from afcm._typing import Floats
 from afcm.arrays import to_host
 from afcm.linalg import tall
+from afcm.linalg.products import parallelize
+
+# A factor of so many columns, of which at most this share is not zero, is multiplied without its zeros.
+MANY_COLUMNS, FEW_ENTRIES = 32, 0.1
 
 
 @dataclass(frozen=True)
@@ -37,8 +43,30 @@ class GraphPlusLowRank:
         image = self.graph @ block
         image *= self.weight
         if self.factor is not None:
-            tall.add(image, self.factor, self.factor_weight * tall.inner(self.factor, block))
+            self.add_factor(image, self.factor_weight * self.project(block))
         return image
+
+    def project(self, block: Floats) -> Floats:
+        """``factorᵀ @ block``, where the block is."""
+        return tall.inner(self.factor, block) if self._few is None else self._few[0] @ block
+
+    def add_factor(self, target: Floats, coefficients: Floats) -> None:
+        """``target ← target + factor @ coefficients`` in place."""
+        if self._few is None:
+            tall.add(target, self.factor, coefficients)
+        else:
+            target += self._few[1] @ coefficients
+
+    @cached_property
+    def _few(self) -> tuple[Any, Any] | None:
+        """The factor's transpose and the factor without their zeros, as of hard memberships; None if it has few."""
+        factor = self.factor
+        if not isinstance(factor, np.ndarray) or factor.shape[1] < MANY_COLUMNS:
+            return None
+        if np.count_nonzero(factor) > FEW_ENTRIES * factor.size:
+            return None
+        few = sp.csr_array(factor)
+        return parallelize(few.T.tocsr()), parallelize(few)
 
     def to_host(self) -> GraphPlusLowRank:
         return GraphPlusLowRank(to_host(self.graph), self.weight, to_host(self.factor), self.factor_weight)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 import numpy as np
-from scipy.linalg import eigh
+from scipy.linalg import eigh, lapack
 
 from afcm._typing import Floats
 from afcm.arrays import backend_of, is_tensor
@@ -22,8 +22,9 @@ T = TypeVar("T")
 ROWS = 2048
 # Directions whose share of the largest is below this are rounding.
 DROP = 1e-11
-# If the columns are this far from each other, once is enough.
-WELL_APART = 1e-2
+# If the columns are this far from each other, once is enough. If each has so much new (its squared length outside the
+# span of those before), no direction is rounding.
+WELL_APART, CLEARLY_NEW = 1e-2, 1e-8
 # Entries from which on more cores help.
 LARGE = 300_000
 
@@ -75,7 +76,8 @@ def inner_products(left: Floats, right: Floats, dtype: type = np.float64) -> Flo
         return inner
 
     def multiply(rows: slice) -> Floats:
-        return left[rows].T.astype(dtype, copy=False) @ right[rows].astype(dtype, copy=False)
+        part = left[rows].astype(dtype, copy=False)
+        return part.T @ (part if left is right else right[rows].astype(dtype, copy=False))
 
     total = np.zeros((left.shape[1], right.shape[1]))
     for part in map_pieces(multiply, left):
@@ -112,9 +114,23 @@ def orthonormalize(block: Floats) -> Floats:
     for _ in range(2):
         gram = inner_products(block, block)
         lengths = np.sqrt(np.maximum(np.diag(gram), np.finfo(np.float64).tiny))
-        weights, rotation = eigh(gram / np.outer(lengths, lengths))
-        kept = weights > DROP * weights[-1]
-        block = combine_columns(block, rotation[:, kept] / np.sqrt(weights[kept]) / lengths[:, None])
-        if weights[0] > WELL_APART:
+        coefficients, least = whiten(gram / np.outer(lengths, lengths))
+        block = combine_columns(block, coefficients / lengths[:, None])
+        if least > WELL_APART:
             break
     return block
+
+
+def whiten(gram: Floats) -> tuple[Floats, float]:
+    """C with ``Cᵀ gram C = I`` for unit vectors, and about the smallest eigenvalue.
+
+    By Cholesky's decomposition, whose squared diagonal tells how much of a column is new. Where hardly any is, by
+    eigenvectors, without those whose eigenvalues are rounding.
+    """
+    factor, failed = lapack.dpotrf(gram)
+    least = 0.0 if failed else float(np.diag(factor).min()) ** 2
+    if least > CLEARLY_NEW:
+        return lapack.dtrtri(factor)[0], least
+    weights, rotation = eigh(gram)
+    kept = weights > DROP * weights[-1]
+    return rotation[:, kept] / np.sqrt(weights[kept]), float(weights[0])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -73,14 +74,16 @@ class Distances:
 
     def maximize(self, outside: Floats, share: float | None) -> Densities:
         """The M-step: means and spreads by the probabilities of background; ``share`` is kept if given."""
-        everywhere = np.zeros(len(self.values), dtype=np.intp)
-        (mean,), (sd,) = weighted_normal(everywhere, self.values, self.masses, (np.zeros(1), np.ones(1)))
         inside, beyond = self.masses * (1.0 - outside), self.masses * outside
-        all_alike = np.full(self.n_clusters, mean), np.full(self.n_clusters, sd)
-        means, sds = weighted_normal(self.labels, self.values, inside, all_alike)
-        (mean,), (sd,) = weighted_normal(everywhere, self.values, beyond, (np.array([mean]), np.array([sd])))
+        means, sds = weighted_normal(self.labels, self.values, inside, self.n_clusters, self.overall)
+        mean, sd = normal_of_all(self.values, beyond, self.overall)
         learned = float(beyond.sum()) / max(float(self.masses.sum()), equations.MIN_MASS)
-        return Densities(learned if share is None else share, means, sds, float(mean), float(sd))
+        return Densities(learned if share is None else share, means, sds, mean, sd)
+
+    @cached_property
+    def overall(self) -> tuple[float, float]:
+        """Mean and standard deviation of all samples."""
+        return normal_of_all(self.values, self.masses, (0.0, 1.0))
 
     def alternate(self, outside: Floats, share: float | None) -> tuple[Densities, float]:
         """EM with the cluster of each sample given; the densities and their log likelihood."""
@@ -134,11 +137,19 @@ def finite(log_distances: Floats) -> Floats:
     return np.where(known, log_distances, log_distances[known].min() if known.any() else 0.0)
 
 
+def normal_of_all(values: Floats, weights: Floats, otherwise: tuple[float, float]) -> tuple[float, float]:
+    """Weighted mean and standard deviation; ``otherwise`` without weight."""
+    total = float(weights.sum())
+    if total <= equations.MIN_MASS:
+        return otherwise
+    mean = float(weights @ values) / total
+    return mean, max(math.sqrt(float(weights @ (values - mean) ** 2) / total), MIN_SD)
+
+
 def weighted_normal(
-    groups: Integers, values: Floats, weights: Floats, otherwise: tuple[Floats, Floats]
+    groups: Integers, values: Floats, weights: Floats, n_groups: int, otherwise: tuple[float, float]
 ) -> tuple[Floats, Floats]:
-    """Mean and standard deviation of each group; ``otherwise`` for a group without weight."""
-    n_groups = len(otherwise[0])
+    """`normal_of_all` of each group."""
     sums = np.bincount(groups, weights, n_groups)
     known, some = sums > equations.MIN_MASS, np.maximum(sums, equations.MIN_MASS)
     means = np.where(known, np.bincount(groups, weights * values, n_groups) / some, otherwise[0])

@@ -34,7 +34,7 @@ MAX_FEATURES, BLOCK_FEATURES, DEVICE_FEATURES = 2e7, 1e6, 3e7
 # The largest share of samples that may have the same value in a column.
 MOST_EQUAL = 0.25
 # The mean probability of another cluster below which clusters do not overlap.
-LEAST_DOUBT = 1e-4
+LEAST_DOUBT = 2e-3
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ def fit_local_mixture(
     rows, factors = draw_rows(labels, n_clusters, sample_limit(n_clusters, n_features))
     if dense is not None:
         learned = np.asarray(dense[rows], dtype=np.float64)
-        order = np.lexsort(learned.T[::-1])  # results do not depend on the order of the samples
+        order = order_rows(learned)  # results do not depend on the order of the samples
         rows, factors, learned = rows[order], factors[order], learned[order]
     labels, log_distances, masses = labels[rows], log_distances[rows], masses[rows] * factors
     core = dense_core(labels, n_clusters, log_distances, masses)
@@ -158,6 +158,13 @@ def fit_local_mixture(
                 fit = refine_fit(fit, sample, frame.unit)
             return as_local_mixture(fit, frame, sample)
     return fit_distance_background(Distances(labels, n_clusters, finite(log_distances), masses), core, share)
+
+
+def order_rows(points: Floats) -> Integers:
+    """The order of the rows by their first column, ties by the second, and so on."""
+    order = np.argsort(points[:, 0], kind="stable")
+    first = points[order, 0]
+    return np.lexsort(points.T[::-1]) if (first[1:] == first[:-1]).any() else order
 
 
 def measure_fit(mixture: LocalMixture, points: Floats, masses: Floats) -> float:

@@ -25,7 +25,7 @@ from afcm.neighbors.result import Neighbors
 # The recall to reach, the number of samples it is estimated on, and the most partitions to try.
 RECALL, ASKED, MOST_PARTITIONS = 0.97, 512, 64
 # Neighbors of neighbors leave about this share of the errors, so they are taken in when that is enough.
-DESCENT_GAIN = 0.5
+DESCENT_GAIN = 0.4
 # Members of a cell: at least so many, and so many for each neighbor. Neighbors whose neighbors are taken in.
 CELL_SIZE, PER_NEIGHBOR, DESCENT_WIDTH = 256, 8, 12
 # Cells larger than so many times the wanted size are shuffled; rows converted at a time; pieces of work for threads.

@@ -24,6 +24,7 @@ BLOCK_ELEMENTS = 750_000
 COMPILED_ELEMENTS, CACHED_ELEMENTS = 12_000_000, 200_000
 # Samples per cell, most cells, samples per cell that cells are learned from, and rounds of learning.
 CELL_SIZE, MOST_CELLS, LEARNED_FROM, ROUNDS = 512, 256, 16, 4
+NOBODY = np.empty(0, np.intp)
 # Queries that a thread takes at a time where there is one cell.
 BAND_ROWS = 512
 # If more than this share of the samples is within reach, all are searched, in one frame that all cells share.
@@ -96,7 +97,7 @@ class CellTable:
         ``own`` are the numbers of the queries if they are samples themselves, which must not find themselves.
         """
         frame, search, most = self.frame_within_reach(cell, queries, count), search_frame, BLOCK_ELEMENTS
-        if is_loaded("numba", "fast") and frame.samples.size // group_size(frame.samples.size, count) > count:
+        if is_loaded("numba", "fast") and has_groups(frame.samples.size, count):
             search, most = search_frame_compiled, COMPILED_ELEMENTS
         size = max(1, most // frame.samples.size)
         blocks = [slice(first, first + size) for first in range(0, queries.shape[0], size)]
@@ -156,14 +157,23 @@ def search_frame(frame: Frame, queries: Floats, own: Integers | None, count: int
 
 def search_frame_compiled(frame: Frame, queries: Floats, own: Integers | None, count: int) -> Candidates:
     """`search_frame` by loops whose tables of costs stay in the cache."""
+    rows = frame.transform(queries)
+    numbers = NOBODY if own is None else np.searchsorted(frame.samples, own)
+    found, last = select_columns(frame, rows, count, 1, numbers)
+    return as_candidates(frame, rows, found, last[:, 0])
+
+
+def select_columns(
+    frame: Frame, rows: Floats, count: int, n_last: int, own: Integers = NOBODY
+) -> tuple[Integers, Floats]:
+    """The columns nearest to each transformed row, nearest first, and the costs of the last few. Needs Numba."""
     from afcm.compiled import neighbors
 
-    rows, n = frame.transform(queries), frame.samples.size
-    found, last = np.empty((len(rows), count), np.intp), np.empty(len(rows), np.float32)
-    numbers = np.empty(0, np.intp) if own is None else np.searchsorted(frame.samples, own)
+    n = frame.samples.size
+    found, last = np.empty((len(rows), count), np.intp), np.empty((len(rows), n_last), np.float32)
     plan = max(1, min(CACHED_ELEMENTS // n, len(rows))), group_size(n, count)
-    neighbors.search_columns(rows, (frame.columns, frame.norms), numbers, plan, found, last)
-    return as_candidates(frame, rows, found, last)
+    neighbors.search_columns(rows, (frame.columns, frame.norms), own, plan, found, last)
+    return found, last
 
 
 def as_candidates(frame: Frame, rows: Floats, found: Integers, last: Floats) -> Candidates:
@@ -195,6 +205,11 @@ def select_smallest_by_groups(costs: Floats, count: int) -> Integers:
 def group_size(n_columns: int, count: int) -> int:
     """Columns in a group: balances the minima (n_columns / size) and the members of the best groups (count · size)."""
     return int(np.clip(np.sqrt(n_columns / count), 1, 64))
+
+
+def has_groups(n_columns: int, count: int) -> bool:
+    """Whether there are so many columns that groups of them help to find the smallest."""
+    return n_columns // group_size(n_columns, count) > count
 
 
 def select_smallest(values: Floats, count: int) -> Integers:
