@@ -40,7 +40,7 @@ class GraphPlusLowRank:
         return abs(self.weight) + self.factor_weight
 
     def __matmul__(self, block: Floats) -> Floats:
-        image = self.graph @ block
+        image: Floats = self.graph @ block
         image *= self.weight
         if self.factor is not None:
             self.add_factor(image, self.factor_weight * self.project(block))
@@ -48,12 +48,15 @@ class GraphPlusLowRank:
 
     def project(self, block: Floats) -> Floats:
         """``factorᵀ @ block``, where the block is."""
-        return tall.inner(self.factor, block) if self._few is None else self._few[0] @ block
+        factor: Any = self.factor
+        projected: Floats = tall.inner(factor, block) if self._few is None else self._few[0] @ block
+        return projected
 
     def add_factor(self, target: Floats, coefficients: Floats) -> None:
         """``target ← target + factor @ coefficients`` in place."""
+        factor: Any = self.factor
         if self._few is None:
-            tall.add(target, self.factor, coefficients)
+            tall.add(target, factor, coefficients)
         else:
             target += self._few[1] @ coefficients
 

@@ -76,7 +76,7 @@ def inner_products(left: Floats, right: Floats, dtype: type = np.float64) -> Flo
         return inner
 
     def multiply(rows: slice) -> Floats:
-        part = left[rows].astype(dtype, copy=False)
+        part: Floats = left[rows].astype(dtype, copy=False)
         return part.T @ (part if left is right else right[rows].astype(dtype, copy=False))
 
     total = np.zeros((left.shape[1], right.shape[1]))
