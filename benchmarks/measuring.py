@@ -51,9 +51,9 @@ def warm_up() -> None:
     from afcm import AFCM
 
     X, _ = make_blobs(600, 16, centers=3, random_state=0)
-    AFCM(3, random_state=0).fit(X)
     if find_spec("numba") is not None:
         AFCM(3, neighbor_search="approximate", random_state=0).fit(X)
+    AFCM(3, random_state=0).fit(X)  # afterwards: loops that are used where Numba is loaded already
     SpectralClustering(3, affinity="nearest_neighbors", random_state=0).fit(X)
 
 

@@ -129,6 +129,15 @@ def test_arranged_rows_are_those_of_a_walk_and_products_keep_every_bit(monkeypat
     np.testing.assert_array_equal(products.to_single_precision(arranged, 4) @ block[order], single[order])
 
 
+def test_rows_near_their_neighbors_are_arranged_already(monkeypatch):
+    monkeypatch.setattr(products, "WORTH_ARRANGING", 400)
+    chain = sp.csr_array(sp.diags_array([np.ones(4999), np.ones(4999)], offsets=[-1, 1]))
+    shuffled = np.random.default_rng(0).permutation(5000)
+    assert products.is_arranged(chain, 4)  # what lies between neighbors: 4 numbers
+    assert not products.is_arranged(chain, 401)
+    assert not products.is_arranged(sp.csr_array(chain[shuffled][:, shuffled]), 4)
+
+
 def test_rows_stay_where_blocks_fit_in_the_cache(monkeypatch):
     monkeypatch.setattr(products, "is_worth_compiling", lambda *_: True)
     matrix = sparse(50, 50)

@@ -21,6 +21,7 @@ from afcm.graph.duplicates import DistinctRows, merge_duplicates
 from afcm.graph.prepared import GraphSetting, PreparedGraph
 from afcm.models.background import find_clear_background
 from afcm.models.cluster_mixture import Share
+from afcm.neighbors import order_nearby
 
 
 class GraphInputs(SoftClusterer):
@@ -155,7 +156,12 @@ class GraphInputs(SoftClusterer):
             validation.check_enough_samples(self.n_clusters, X.shape[0], nodes.rows.size)
         if nodes.rows.size < 2:
             raise ValueError(f"X has only one sample to learn from (n_samples={X.shape[0]}); a graph needs at least 2")
-        return nodes
+        order = order_nearby(nodes.take(X)) if self._may_rearrange() else None
+        return nodes if order is None else nodes.arrange(order)
+
+    def _may_rearrange(self) -> bool:
+        """Whether the nodes of the graph may be in another order than the samples; in paper mode they are not."""
+        return self.graph == "neighbors" and self.affinity != "precomputed" and self.merge_duplicates
 
     def _name_features(self, prepared: PreparedGraph) -> None:
         self.n_features_in_ = int(prepared.samples.shape[1])

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from afcm._typing import Floats, Integers
-from afcm.arrays import backend_of, from_host, is_tensor, to_host
+from afcm.arrays import backend_of, from_host, is_tensor, take_rows, to_host
 
 
 class DistinctRows(NamedTuple):
@@ -18,6 +18,18 @@ class DistinctRows(NamedTuple):
     rows: Integers  # the number of one row of each kind
     masses: Floats | None  # the total weight of each; None if every row is its own kind, with weight 1
     inverse: Integers | slice  # where each row of the table is in ``rows``; −1 if its weight is 0
+
+    def take(self, table: Any) -> Any:
+        """The distinct rows of the table; without a copy where no row has moved."""
+        return table if isinstance(self.inverse, slice) else take_rows(table, self.rows)
+
+    def arrange(self, order: Integers) -> DistinctRows:
+        """Put the distinct rows into another order."""
+        places = np.empty(order.size + 1, np.intp)
+        places[order], places[-1] = np.arange(order.size), -1  # −1 stays −1
+        masses = None if self.masses is None else take_rows(self.masses, order)
+        inverse = places[:-1] if isinstance(self.inverse, slice) else places[self.inverse]
+        return DistinctRows(self.rows[order], masses, inverse)
 
 
 def merge_duplicates(points: Any, sample_weight: Floats | None = None, *, merge: bool = True) -> DistinctRows:

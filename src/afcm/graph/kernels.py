@@ -44,7 +44,7 @@ def adaptive(lists: NeighborLists) -> Floats:
     xp = array_namespace(lists.squared)
     closeness = lists.beyond[:, None] - lists.squared
     totals = xp.sum(closeness, axis=1, keepdims=True)
-    return ratio(closeness, totals, xp.full_like(closeness, 1 / closeness.shape[1]))
+    return ratio(closeness, totals, xp.full_like(totals, 1 / closeness.shape[1]))
 
 
 def binary(lists: NeighborLists) -> Floats:

@@ -162,7 +162,7 @@ class GraphSetting:
 
     def from_points(self, X: Any, nodes: DistinctRows, found: Neighbors | None = None) -> PreparedGraph:
         """The graph of the nearest neighbors among different samples; those in ``found`` need no search."""
-        points = X if nodes.masses is None else arrays.take_rows(X, nodes.rows)
+        points = nodes.take(X)
         parts, n_found, n_clusters = None, 0 if found is None else found.indices.shape[1], self.n_clusters
         if n_clusters is None:
             found, n_found = search_for_counting(points, self.search)

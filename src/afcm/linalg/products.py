@@ -29,6 +29,8 @@ WORTH_THREADS, WORTH_WAKING = 50_000, 1_000_000
 WORTH_COMPILING, BAND_ENTRIES, MOST_BANDS = 2_000_000, 8_000, 16
 # Entries of a block from which on it pays to arrange the rows first: two such blocks are more than a cache holds.
 WORTH_ARRANGING = 400_000
+# Rows of which one neighbor is looked at, to tell whether they are arranged.
+LOOKED_AT = 1000
 
 
 class ParallelSparse:
@@ -176,7 +178,16 @@ def arrange_rows(matrix: Any, width: int) -> tuple[Any, Any]:
 
         return torch_products.arrange_rows(matrix)
     large = sp.issparse(matrix) and matrix.shape[0] * width >= WORTH_ARRANGING and is_worth_compiling(matrix, width)
-    return _arrange_rows(matrix) if large else (matrix, None)
+    return _arrange_rows(matrix) if large and not is_arranged(matrix, width) else (matrix, None)
+
+
+def is_arranged(matrix: Any, width: int) -> bool:
+    """Whether most neighbors of a row are near it already: what lies between them in a block fits in the cache."""
+    rows = np.arange(0, matrix.shape[0], max(1, matrix.shape[0] // LOOKED_AT))
+    firsts = matrix.indptr[rows]
+    middle = (firsts + matrix.indptr[rows + 1]) // 2
+    apart = np.abs(matrix.indices[np.minimum(middle, matrix.nnz - 1)] - rows)
+    return bool(np.median(apart) * width <= WORTH_ARRANGING)
 
 
 def _arrange_rows(matrix: Any) -> tuple[Any, Any]:

@@ -162,6 +162,11 @@ def draw_cells(samples: ScaledSamples, size: int, random: np.random.Generator) -
     return Cells(np.concatenate([part.order for part in fine]), np.concatenate([[0], np.cumsum(sizes)]))
 
 
+def order_by_cells(points: Floats) -> Integers:
+    """An order of the samples that keeps near ones together: that of the cells of a partition."""
+    return draw_cells(ScaledSamples.of(points), CELL_SIZE, np.random.default_rng(0)).order.astype(np.intp)
+
+
 def split_cell(samples: ScaledSamples, group: Integers, size: int, random: np.random.Generator) -> Cells:
     """Split a group into cells of about ``size``. Members of a large cell, not all compared, are shuffled."""
     n_seeds = min(group.size, max(1, round(group.size / size)))

@@ -20,7 +20,7 @@ from sklearn.neighbors import NearestNeighbors
 from afcm import arrays
 from afcm._typing import Floats, Integers
 from afcm._util import progress, threads
-from afcm._util.optional import is_usable
+from afcm._util.optional import is_loaded, is_usable
 from afcm.neighbors import approximate, exact
 from afcm.neighbors.result import Neighbors
 
@@ -29,6 +29,8 @@ TREE_COLUMNS = 6
 # From so many samples on the approximate search is faster than the exact one (make bench: neighbors); from the second
 # number on if there are more columns than this, which take it more rounds.
 MANY_SAMPLES, MANY_WIDE_SAMPLES, WIDE = 15_000, 30_000, 64
+# From so many samples on a graph is built on samples in the order of `order_nearby` (below, a cache holds them all).
+WORTH_ORDERING = 30_000
 # Up to so many samples all are compared: ruling some out costs as much.
 FEW_SAMPLES = 4096
 SEARCHES = ("auto", "exact", "approximate")
@@ -57,6 +59,16 @@ def find_neighbors(points: Any, k: int, queries: Any = None, search: str = "exac
     if points.shape[1] <= TREE_COLUMNS:
         return _search_tree(points, k, queries)
     return _search_cells(points, k, queries)
+
+
+def order_nearby(points: Any) -> Integers | None:
+    """An order of many samples that keeps near ones together, if Numba is installed; None where it is not worth it.
+
+    Whatever visits samples and then their neighbors finds most of these in the cache.
+    """
+    if not isinstance(points, np.ndarray) or points.shape[0] < WORTH_ORDERING or not is_usable("numba", "fast"):
+        return None
+    return approximate.order_by_cells(points)
 
 
 def is_approximate(points: Any, search: str) -> bool:
@@ -134,6 +146,8 @@ def _search_again(result: Neighbors, points: Floats, queries: Floats | None, row
 def measure_candidates(points: Floats, queries: Floats, indices: Integers, k: int) -> Neighbors:
     """The k nearest of each query's candidates by distances in float64, nearest first, ties by row number."""
     k = min(k, indices.shape[1])
+    if queries is points and is_loaded("numba", "fast"):
+        return _measure_compiled(points, indices, k)
     result = Neighbors(np.empty((indices.shape[0], k), indices.dtype), np.empty((indices.shape[0], k)))
 
     def measure(rows: slice) -> None:
@@ -146,6 +160,20 @@ def measure_candidates(points: Floats, queries: Floats, indices: Integers, k: in
 
     threads.for_each(measure, _slices(indices.shape[0], indices.shape[1] * points.shape[1]))
     return result
+
+
+def _measure_compiled(points: Floats, candidates: Integers, k: int) -> Neighbors:
+    """`measure_candidates` of all samples themselves, by compiled loops."""
+    from afcm.compiled import neighbors
+
+    indices, squared = np.empty(candidates.shape, np.intp), np.empty(candidates.shape)
+    rows = np.arange(len(points))
+
+    def measure(part: slice) -> None:
+        neighbors.measure_lists(points, rows[part], candidates, indices, squared)
+
+    threads.for_each(measure, _slices(len(points), candidates.shape[1] * points.shape[1]))
+    return Neighbors(np.ascontiguousarray(indices[:, :k]), np.ascontiguousarray(squared[:, :k]))
 
 
 def _slices(n_rows: int, per_row: int) -> Iterator[slice]:

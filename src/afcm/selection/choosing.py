@@ -181,7 +181,7 @@ def select_n_clusters(
     refuse_missing(X, getattr(given, "columns", None))
     counts = check_counts(n_clusters, X.shape[0])
     nodes = merge_duplicates(X, validation.check_sample_weight(sample_weight, X.shape[0]))
-    points = X if nodes.masses is None else X[nodes.rows]
+    points = nodes.take(X)
     found, k = search_for_counting(points, "auto")
     weights = agreement_weights(found, k)
     stray = find_clear_background(points, nodes.masses)

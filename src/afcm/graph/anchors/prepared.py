@@ -91,7 +91,7 @@ class AnchorSetting:
         nodes as they are.
         """
         chunked, masses = is_chunked(X), nodes.masses
-        points = X if masses is None or chunked else X[nodes.rows]
+        points = X if chunked else nodes.take(X)
         progress.start_stage("learning anchors")
         found = learn_anchors(points, self.effective_anchors(points.shape[0]), np.random.RandomState(0))
         parts = count_parts(found, points, masses) if self.n_clusters is None else None
