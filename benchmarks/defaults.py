@@ -34,14 +34,16 @@ UNIT_VECTORS = (20_000, 200)
 # Functions of a default fit whose CPU time is told.
 PARTS = ("search_neighbors", "density_masses", "solve_for_sharpening", "coherence", "start_eigenvectors", "k_means")
 PARTS += ("alternate", "diffuse", "learn_densities", "own_outlier_scores")
-GROWTH, MILLION, GROWTH_SPREAD = (20_000, 40_000, 80_000, 160_000, 320_000), 1_000_000, 3.0
+GROWTH, MILLION = (20_000, 40_000, 80_000, 160_000, 320_000), 1_000_000
+# Standard deviations of blobs whose centers are drawn from a cube of side 20.
+SPREADS = {"apart": 1.0, "close": 3.0, "touching": 4.0}
 
 
 def make_samples(kind: str, n: int, c: int) -> tuple[np.ndarray, np.ndarray]:
     """Blobs in 16 dimensions, clouds on an eight-dimensional curved sheet in 64, or unit vectors in 384."""
     rng = np.random.default_rng(0)
-    if kind in ("apart", "touching"):
-        return make_blobs(n, 16, centers=c, cluster_std=1.0 if kind == "apart" else 4.0, random_state=0)
+    if kind in SPREADS:
+        return make_blobs(n, 16, centers=c, cluster_std=SPREADS[kind], random_state=0)
     if kind == "sheet":
         sheet, y = make_blobs(n, 8, centers=c, cluster_std=2.0, random_state=0)
         return np.tanh(sheet @ rng.normal(size=(8, 64)) / 8) + 0.02 * rng.normal(size=(n, 64)), y
@@ -124,11 +126,11 @@ def compare_alone(wanted: list[str]) -> None:
                 print(f"  {method:<9}{seconds:>7.2f}{adjusted_rand_score(y, labels):>7.3f}  {line}", flush=True)
 
 
-def time_growth(n: int) -> tuple[float, float, float]:
+def time_parts(kind: str, n: int, c: int = 10) -> tuple[float, float, float]:
     """Seconds of a default fit and of its own neighbor search, and the ARI."""
     from afcm.graph import similarity
 
-    X, y = make_blobs(n, 16, centers=10, cluster_std=GROWTH_SPREAD, random_state=0)
+    X, y = make_samples(kind, n, c)
     search, seconds = similarity.find_neighbors, [0.0]
 
     def timed(*arguments, **options):
@@ -139,21 +141,27 @@ def time_growth(n: int) -> tuple[float, float, float]:
 
     similarity.find_neighbors = timed
     began = time.perf_counter()
-    labels = AFCM(10, random_state=0).fit(X).labels_
+    labels = AFCM(c, random_state=0).fit(X).labels_
     return time.perf_counter() - began, seconds[0], adjusted_rand_score(y, labels)
 
 
-def measure_growth(sizes: tuple[int, ...]) -> None:
-    print(f"\ndefault, 16-d blobs of spread {GROWTH_SPREAD:g}, c = 10 (seconds)")
+def show_parts(kind: str, sizes: tuple[int, ...]) -> list[float]:
+    """Print a line for each number of samples; the seconds of the fits."""
+    print(f"\ndefault, {kind}, c = 10 (seconds)")
     print(f"{'n':>9}{'total':>9}{'neighbors':>11}{'ratio':>7}{'MB':>7}{'ARI':>7}")
     totals = []
     for n in sizes:
-        result = min((measure(time_growth, n) for _ in range(2 if n <= 80_000 else 1)), key=lambda one: one.value[0])
+        rounds = 2 if n <= 80_000 else 1
+        result = min((measure(time_parts, kind, n) for _ in range(rounds)), key=lambda one: one.value[0])
         total, search, score = result.value
         totals.append(total)
-        print(
-            f"{n:>9}{total:>9.2f}{search:>11.2f}{total / search:>7.2f}{result.megabytes:>7.0f}{score:>7.3f}", flush=True
-        )
+        numbers = f"{total:>9.2f}{search:>11.2f}{total / search:>7.2f}{result.megabytes:>7.0f}{score:>7.3f}"
+        print(f"{n:>9}{numbers}", flush=True)
+    return totals
+
+
+def measure_growth(sizes: tuple[int, ...]) -> None:
+    totals = show_parts("close", sizes)
     if len(sizes) > 1:
         print(f"time grows as n^{np.log(totals[-1] / totals[0]) / np.log(sizes[-1] / sizes[0]):.2f}")
 

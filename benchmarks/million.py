@@ -1,4 +1,7 @@
-"""AFCM on 10⁴ to 10⁶ samples, part by part: how time grows, what it costs beyond the neighbours, and the peers."""
+"""AFCM on 10⁴ to 10⁶ samples, part by part: how time grows, what it costs beyond the neighbours, and the peers.
+
+First a million samples with nothing set, where clusters touch and on a curved sheet; the rest has clusters apart.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from sklearn.metrics import adjusted_rand_score
 from afcm import AFCM
 from afcm.fitting import starts
 from afcm.graph import prepared, similarity
+from benchmarks.defaults import MILLION, show_parts
 from benchmarks.measuring import best_of, measure
 
 SIZES, N_FEATURES, N_CLUSTERS, K = (10_000, 30_000, 100_000, 300_000, 1_000_000), 16, 10, 10
@@ -123,6 +127,8 @@ def compare_with_spectral_clustering(n=100_000):
 
 
 def main() -> None:
+    for kind in ("touching", "sheet"):
+        show_parts(kind, (MILLION,))
     compare_with_spectral_clustering()
     draw(*measure_growth("sharpened"))
     measure_growth("local")

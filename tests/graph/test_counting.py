@@ -210,7 +210,7 @@ def cliques(sizes, bridge=0.0):
 def test_components_count_without_a_valley():
     found = counting.split_at_valleys(cliques([10, 7]), None, 5)
     assert found.count == 2
-    assert found.between == ((math.inf, 0.0, (7.0, 0.0)),)
+    assert found.between == (Valley(math.inf, 0.0, (7.0, 0.0)),)
     assert np.unique(found.labels[:10]).size == np.unique(found.labels[10:]).size == 1
 
 

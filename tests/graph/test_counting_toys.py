@@ -65,7 +65,7 @@ def test_no_piece_is_smaller_than_half_a_neighbor_list():
 
 def test_a_fit_counts_with_the_least_piece_of_its_neighbors(monkeypatch):
     asked, split = [], counting.split_at_valleys
-    monkeypatch.setattr(counting, "split_at_valleys", lambda *a: asked.append(a[2]) or split(*a))
+    monkeypatch.setattr(counting, "split_at_valleys", lambda *a, **b: asked.append(a[2]) or split(*a, **b))
     X = np.random.default_rng(0).random((800, 2))
     AFCM("auto").prepare(X)
     assert asked == [least_piece(search_for_counting(X)[1])] == [11]

@@ -23,7 +23,7 @@ from afcm.equations.paper import Statistics
 TILE_BYTES, CHUNK_ROWS = 1024, 65_536
 # The change of the memberships is watched on so many samples, spread evenly; a run ends only if it holds for all.
 WATCHED_ROWS = 8_192
-WATCHED_ENTRIES = 1 << 21
+WATCHED_ENTRIES = 1 << 19
 # With more columns matrix products are faster; fewer elementary steps in a pass are done before Numba is loaded.
 MOST_COLUMNS, WORTH_COMPILING = 128, 30_000_000
 

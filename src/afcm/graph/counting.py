@@ -10,6 +10,8 @@ The second eigenvector follows the longest way through a part, which may run acr
 of one cluster. So where there is one, a second order of the samples is looked at too: the one in which two clusters are
 filled from each other (`afcm.graph.prepared.order_by_walk`). It was chosen for its valley, so that valley must be
 deeper than chance by `CHOSEN`, or by `CONFIRMED` where the first order agrees; the first order alone needs `ALONE`.
+A valley that is nearly deep enough splits a part if a second witness sees the same two groups
+(`afcm.graph.two_gaussians`).
 """
 
 from __future__ import annotations
@@ -35,6 +37,8 @@ ANGLE = 1e-3
 CHOSEN, CONFIRMED, ALONE = 1.27, 1.15, 1.5
 # A valley less than this times as deep as needed may be none, and one deeper than this share of the depth may be one.
 WEAK, ALMOST = 1.15, 0.85
+# From this share of the depth on a second witness is asked.
+DOUBTFUL = 0.7
 
 
 class Valley(NamedTuple):
@@ -43,10 +47,15 @@ class Valley(NamedTuple):
     depth: float  # 2(√peak − √valley), in standard deviations; infinite between components
     needed: float  # the depth that chance alone reaches
     sizes: tuple[float, float]  # samples on either side
+    witnessed: bool = False  # does a second witness see the same two groups?
 
     @property
     def is_deep(self) -> bool:
         return self.depth > self.needed
+
+    @property
+    def splits(self) -> bool:
+        return self.is_deep or self.witnessed
 
     @property
     def strength(self) -> float:
@@ -89,6 +98,8 @@ def split_at_valleys(
     least: int,
     stray: Masks | None = None,
     reorder: Callable[[Integers], Floats | None] | None = None,
+    *,
+    witness: Callable[[Integers, Integers], bool] | None = None,
 ) -> Parts:
     """Split a symmetric graph at valleys that are deeper than chance makes them.
 
@@ -104,6 +115,8 @@ def split_at_valleys(
         Nodes that are left out and belong to none: background.
     reorder : callable, optional
         Gives some nodes values to order them by, or None where it has nothing to say.
+    witness : callable, optional
+        Says whether the nodes on either side of a valley that is nearly deep enough are two groups.
     """
     mass = np.ones(weights.shape[0]) if masses is None else masses
     kept = np.arange(mass.size) if stray is None else np.flatnonzero(~stray)
@@ -119,7 +132,9 @@ def split_at_valleys(
             own = counted[nodes][:, nodes]
             values = None if reorder is None else reorder(nodes)
             valley, sides = choose_valley(own / unit, mass[nodes], least, values)
-            if valley.is_deep:
+            if witness is not None and valley.strength > DOUBTFUL and not valley.is_deep:
+                valley = valley._replace(witnessed=witness(nodes[sides[0]], nodes[sides[1]]))
+            if valley.splits:
                 between.append(valley)
                 todo += [part for side in sides for part in _components(counted, nodes[side], mass, least)]
                 continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,7 @@ from afcm.graph.similarity import (
     search_neighbors,
 )
 from afcm.graph.small_clusters import choose_n_neighbors
+from afcm.graph.two_gaussians import see_two_groups
 from afcm.linalg.eigenbasis import LearningSolver
 from afcm.linalg.operator import Eigenpairs
 from afcm.linalg.pivoting import assign_by_pivots
@@ -227,7 +229,9 @@ def count_clusters(points: Any, weights: Any, masses: Any, stray: Any, search: s
         return order_by_walk(own, None if masses is None else arrays.take_rows(masses, nodes), search)
 
     least, mass = least_piece(min(n_neighbors, points.shape[0] - 1)), arrays.to_host(masses)
-    return counting.split_at_valleys(arrays.to_host(weights), mass, least, stray, reorder)
+    return counting.split_at_valleys(
+        arrays.to_host(weights), mass, least, stray, reorder, witness=partial(see_two_groups, points)
+    )
 
 
 def order_by_walk(points: Any, masses: Any, search: str = "exact") -> Floats | None:

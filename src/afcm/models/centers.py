@@ -26,7 +26,7 @@ from afcm.models.passes import PassResult, add_parts, merge_results, sample_pass
 # Memberships that a block of rows has at most.
 BLOCK_ENTRIES = 1 << 20
 # Sorting a block needs the memory of so many.
-SORTED_ARRAYS = 2
+SORTED_ARRAYS = 8
 
 Precision = Any  # γ, a float; None in a model that has none
 
