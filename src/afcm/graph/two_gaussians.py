@@ -20,8 +20,8 @@ from sklearn.preprocessing import scale
 from afcm._typing import Integers
 from afcm.arrays import take_rows, to_host
 
-# Numbers of Gaussians that are compared, by BIC, and by how much two must be better than one.
-SIZES, LEAD = (1, 2, 3, 4), 10.0
+# Numbers of Gaussians that are compared, by BIC; by how much two must be better than one, and more not than two.
+SIZES, LEAD, DOUBT = (1, 2, 3, 4), 10.0, 6.0
 # The two groups agree with those of the graph if their adjusted Rand index is above this.
 SAME = 0.85
 # The fewest samples for each column, the most that are looked at, and starts of each mixture.
@@ -29,7 +29,7 @@ FEWEST_PER_COLUMN, MOST_SAMPLES, N_STARTS = 8, 3000, 5
 
 
 def see_two_groups(points: Any, first: Integers, second: Integers) -> bool:
-    """Whether exactly two Gaussians describe these samples best, and part them as the graph does."""
+    """Whether two Gaussians describe these samples, as no other number does, and part them as the graph does."""
     rows = np.concatenate([first, second])
     side = np.repeat([0, 1], [first.size, second.size])
     if sp.issparse(points) or rows.size < FEWEST_PER_COLUMN * (points.shape[1] + 2):
@@ -42,7 +42,7 @@ def see_two_groups(points: Any, first: Integers, second: Integers) -> bool:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         fits = {k: GaussianMixture(k, n_init=N_STARTS, random_state=0).fit(samples) for k in SIZES}
-    criteria = {k: float(fit.bic(samples)) for k, fit in fits.items()}
-    if min(SIZES, key=criteria.__getitem__) != 2 or criteria[1] - criteria[2] < LEAD:
+    one, two, *more = (fit.bic(samples) for fit in fits.values())
+    if one - two < LEAD or two - min(more) > DOUBT:
         return False
     return bool(adjusted_rand_score(side, fits[2].predict(samples)) > SAME)
