@@ -266,6 +266,23 @@ def test_candidates_are_sorted_by_distance_then_number(monkeypatch, elements):
     assert found.recall == 1.0
 
 
+@pytest.mark.parametrize("elements", [250_000, 50])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_candidates_of_the_samples_themselves_are_measured_alike_by_compiled_loops(monkeypatch, elements, dtype):
+    pytest.importorskip("numba")
+    asked, compiled = [], search._measure_compiled
+    monkeypatch.setattr(search, "_measure_compiled", lambda *given: asked.append(given) or compiled(*given))
+    monkeypatch.setattr(search, "MEASURED_ELEMENTS", elements)
+    points = np.round(normal(40, 3)).astype(dtype)  # many ties
+    rng = np.random.default_rng(2)
+    candidates = np.array([rng.permutation(40)[:9] for _ in range(40)])
+    found, expected = (search.measure_candidates(points, queries, candidates, 4) for queries in (points, points.copy()))
+    np.testing.assert_array_equal(found.indices, expected.indices)
+    np.testing.assert_array_equal(found.squared, expected.squared)
+    assert found.squared.flags.c_contiguous
+    assert len(asked) == 1
+
+
 def test_differences_are_taken_in_double_precision():
     points = np.array([[1.0], [1 + 2**-20]], dtype=np.float32)
     queries = np.array([[2.0**-30]], dtype=np.float32)
