@@ -111,7 +111,7 @@ def square_root(weights: Any) -> Any:
 
 def square(weights: Any) -> Any:
     """``w_ij²``."""
-    return sp.csr_array(weights.multiply(weights))
+    return sp.csr_array(weights).power(2)
 
 
 def scale_rows_and_columns(weights: Any, scale: Floats) -> Any:
@@ -132,11 +132,27 @@ def normalize_rows(weights: Any, masses: Floats | None) -> Any:
 
 
 def multiply_edges(weights: Any, measure: Callable[[Any, Any], Any]) -> Any:
-    """Symmetric weights times ``measure(rows, columns)`` of their edges, which is symmetric too; no diagonal."""
-    half = sp.triu(weights, 1).tocoo()
-    kept = half.data * measure(half.row, half.col)
-    upper = sp.csr_array((kept, (half.row, half.col)), shape=weights.shape)
-    return sp.csr_array(upper + upper.T)
+    """Symmetric weights times ``measure(rows, columns)`` of their edges, which is symmetric too; no diagonal.
+
+    An edge is measured once, in its lower row. Its other entry comes later in the order of the columns.
+    """
+    matrix = sp.csr_array(weights)
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()  # and columns in rising order
+    rows = np.repeat(np.arange(matrix.shape[0], dtype=matrix.indices.dtype), np.diff(matrix.indptr))
+    upper, lower = rows < matrix.indices, rows > matrix.indices
+    begins, columns = rows[upper], matrix.indices[upper]
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(begins, minlength=matrix.shape[0]))])
+    kept = matrix.data[upper] * measure(begins, columns)
+    half = sp.csr_array((kept, columns, offsets), shape=matrix.shape)
+    entries = np.zeros(matrix.nnz, kept.dtype)
+    entries[upper], entries[lower] = kept, half.tocsc().data
+    result = sp.csr_array((entries, matrix.indices, matrix.indptr), shape=matrix.shape)
+    if not entries.all():
+        result = result.copy()  # places are shared
+        result.eliminate_zeros()
+    return result
 
 
 def find_components(affinity: Any, isolated: Any) -> tuple[int, Integers]:

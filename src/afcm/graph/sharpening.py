@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from array_api_compat import array_namespace
+from array_api_compat import array_namespace, device
 
 from afcm._typing import Floats
 from afcm._util.optional import is_usable
@@ -113,10 +113,18 @@ def inverse_lengths(vectors: Floats, fewest: int) -> Floats:
 
 
 def _coherence(vectors: Floats, inverse: Floats, rows: Any, columns: Any, fewest: int) -> Floats:
-    xp = array_namespace(vectors)
-    products = xp.take(vectors, rows, axis=0) * xp.take(vectors, columns, axis=0)
-    cosines = xp.cumulative_sum(products, axis=1)[:, fewest - 1 :]
-    cosines *= xp.take(inverse, rows, axis=0)
-    cosines *= xp.take(inverse, columns, axis=0)
-    squares = xp.clip(cosines, 0.0, 1.0) ** 2
-    return xp.mean(squares ** (SHARPNESS // 2), axis=1)  # squares are made by products, other powers slowly
+    xp, n_vectors = array_namespace(vectors), vectors.shape[1]
+    dot = total = xp.zeros(rows.shape[0], dtype=vectors.dtype, device=device(vectors))
+    for q in range(n_vectors):
+        dot = dot + _multiply_ends(vectors[:, q], rows, columns)
+        if q >= fewest - 1:
+            cosines = dot * _multiply_ends(inverse[:, q - fewest + 1], rows, columns)
+            squares = xp.clip(cosines, 0.0, 1.0) ** 2
+            total = total + squares ** (SHARPNESS // 2)  # squares are made by products, other powers slowly
+    return total / (n_vectors - fewest + 1)
+
+
+def _multiply_ends(values: Floats, rows: Any, columns: Any) -> Floats:
+    """``v_i v_j`` for each edge."""
+    xp = array_namespace(values)
+    return xp.take(values, rows, axis=0) * xp.take(values, columns, axis=0)

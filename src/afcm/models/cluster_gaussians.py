@@ -67,7 +67,7 @@ def choose_gaussians(
         rows = np.sort(random.permutation(len(points))[:most])
         points, features, masses = points[rows], features[:, rows], masses[rows]
     total, d = float(masses.sum()), points.shape[1]
-    best, least, boxes = None, math.inf, np.zeros((equations.N_BOXES, len(points)))
+    best, least, reached, boxes = None, math.inf, -math.inf, np.zeros((equations.N_BOXES, len(points)))
     for size in sizes:
         if total < size * 2 * (d + 2):
             break
@@ -77,12 +77,15 @@ def choose_gaussians(
         round_ones = np.zeros(len(start.moments), dtype=bool)
         n_free = n_numbers(GAUSSIANS, len(round_ones), d)
         goal = 0.5 * (equations.bayesian_criterion(0.0, n_free, total) - least)  # to be the best so far
-        found, log_likelihood = alternate(features, boxes, masses, start, round_ones, steps=steps, goal=goal)
+        n_steps = steps if size > 1 else 1  # a single one is known after the first
+        found, log_likelihood = alternate(features, boxes, masses, start, round_ones, steps=n_steps, goal=goal)
         criterion = equations.bayesian_criterion(log_likelihood, n_free, total)
         if criterion < least:
-            best, least = found, criterion
-        elif best is not None and size > 2 * len(best.weights):
-            break
+            best, least, reached = found, criterion, log_likelihood - n_free
+        elif best is not None:
+            alone = len(best.weights) == 1 and log_likelihood - n_free < reached  # one is best, by AIC too
+            if alone or size > 2 * len(best.weights):
+                break
     return best
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -155,12 +156,15 @@ class Sample:
 
     def doubt(self, fit: Fit) -> float:
         """The mean probability of the samples to be in another cluster than their label says; no background."""
-        of_clusters, sure = np.eye(len(self.members))[fit.owners], 0.0
-        coefficients, peaks = equations.joint_coefficients(fit.parameters)
+        labels, sure = np.empty(len(self.masses), dtype=np.intp), 0.0
         for cluster, rows in enumerate(self.members):
-            joint = equations.log_joint(self.features[:, rows], coefficients, peaks, self.box_densities[:, rows], None)
+            labels[rows] = cluster
+        coefficients, peaks = equations.joint_coefficients(fit.parameters)
+        for block in equations.row_blocks(len(labels), len(peaks)):
+            joint = equations.log_joint(self.features[:, block], coefficients, peaks, self.box_densities[:, block], None)
             shares, _ = equations.normalize(joint)
-            sure += float((of_clusters[:, cluster] @ shares) @ self.masses[rows])
+            shares *= fit.owners[:, None] == labels[block]
+            sure += float(shares.sum(axis=0) @ self.masses[block])
         return 1.0 - sure / float(self.masses.sum())
 
     def leave_out_parts(self, best: Fit, start: Start, share: float | None) -> Fit:
@@ -190,8 +194,16 @@ class Sample:
     def start_one_each(self) -> Start:
         """One Gaussian for each cluster, from all its samples."""
         there = [(cluster, rows) for cluster, rows in enumerate(self.members) if len(rows)]
-        moments = [(self.features[:, rows] @ self.masses[rows])[None] for _, rows in there]
+        moments = [self.sums[cluster][None] for cluster, _ in there]
         return Start.from_moments(moments, [(cluster, self.is_small(rows)) for cluster, rows in there])
+
+    @cached_property
+    def sums(self) -> Floats:
+        """Sums of the features of each cluster's samples."""
+        weights = np.zeros((len(self.masses), len(self.members)))
+        for cluster, rows in enumerate(self.members):
+            weights[rows, cluster] = self.masses[rows]
+        return (self.features @ weights).T
 
     def is_small(self, rows: Integers) -> bool:
         """Whether samples are too few for a covariance."""

@@ -204,10 +204,15 @@ def can_learn_gaussians(n_columns: int, n_clusters: int, masses: Floats) -> bool
 
 def has_density(points: Floats, columns: Integers, masses: Floats) -> bool:
     """Whether no value of a column is shared by many samples: a column of a few values has no density."""
-    return all(
-        float(np.bincount(np.unique(points[:, j], return_inverse=True)[1], masses).max()) <= MOST_EQUAL * masses.sum()
-        for j in columns
-    )
+    return all(largest_value_mass(points[:, j], masses) <= MOST_EQUAL * masses.sum() for j in columns)
+
+
+def largest_value_mass(values: Floats, masses: Floats) -> float:
+    """The largest sum of masses of samples that share a value."""
+    ordered = np.sort(values)
+    if (ordered[1:] > ordered[:-1]).all():
+        return float(masses.max())
+    return float(np.bincount(np.unique(values, return_inverse=True)[1], masses).max())
 
 
 def as_local_mixture(fit: Fit, frame: Frame, sample: Sample) -> LocalMixture:

@@ -38,7 +38,7 @@ SEARCHES = ("auto", "exact", "approximate")
 MISS_TOLERANCE = 1e-4
 # Coordinates of candidates in memory at a time when distances are measured again.
 MEASURED_ELEMENTS = 100_000
-# Candidates beyond k that survive float32 and are measured again in float64.
+# Candidates beyond k that survive float32 and are measured again in float64: enough to find most ties.
 SPARE = 6
 
 
@@ -152,7 +152,8 @@ def measure_candidates(points: Floats, queries: Floats, indices: Integers, k: in
 
     def measure(rows: slice) -> None:
         candidates = np.sort(indices[rows], axis=1)
-        difference = points[candidates].astype(np.float64) - queries[rows, None, :]
+        difference = points[candidates].astype(np.float64, copy=False)
+        difference -= queries[rows, None, :]
         squared = np.einsum("ijd,ijd->ij", difference, difference)
         order = np.argsort(squared, axis=1, kind="stable")[:, :k]
         result.indices[rows] = np.take_along_axis(candidates, order, axis=1)
