@@ -23,8 +23,8 @@ from afcm.linalg.products import map_row_blocks, parallelize
 from afcm.linalg.ratios import inverse_sqrt, ratio
 from afcm.neighbors import Neighbors
 
-# Entries of a graph from which on compiled loops pay.
-WORTH_COMPILING = 200_000
+# Entries of a graph from which on compiled loops pay; up to so many clusters zeros are multiplied rather than left out.
+WORTH_COMPILING, FEW_CLUSTERS = 200_000, 16
 
 Components = tuple[int, Integers]  # how many, and the number of each node's
 
@@ -136,7 +136,8 @@ def cut_and_links(graph: Graph, indicator: Floats) -> tuple[float, Floats]:
     Inside a cluster each pair counts twice, so that rows sum to the clusters' volumes.
     """
     scaled, image = spread_clusters(graph, indicator)
-    rows = sp.csr_array(scaled) if isinstance(scaled, np.ndarray) else scaled  # one entry a row: n c sums, not n c²
+    many = isinstance(scaled, np.ndarray) and scaled.shape[1] > FEW_CLUSTERS
+    rows = sp.csr_array(scaled) if many else scaled  # one entry a row: n c sums, not n c²
     return cut_of_image(scaled, image), to_host(rows.T @ image)
 
 
