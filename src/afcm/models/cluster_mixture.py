@@ -161,8 +161,8 @@ class Sample:
             labels[rows] = cluster
         coefficients, peaks = equations.joint_coefficients(fit.parameters)
         for block in equations.row_blocks(len(labels), len(peaks)):
-            boxes = self.box_densities[:, block]
-            shares, _ = equations.normalize(equations.log_joint(self.features[:, block], coefficients, peaks, boxes, None))
+            features, boxes = self.features[:, block], self.box_densities[:, block]
+            shares, _ = equations.normalize(equations.log_joint(features, coefficients, peaks, boxes, None))
             shares *= fit.owners[:, None] == labels[block]
             sure += float(shares.sum(axis=0) @ self.masses[block])
         return 1.0 - sure / float(self.masses.sum())
