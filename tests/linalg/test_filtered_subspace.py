@@ -32,7 +32,7 @@ def start(width, seed=1):
 
 def solve(graph, n_wanted, tol=1e-4):
     width = fs.block_width(n_wanted)
-    return fs.filter_subspace(graph, start(width), lambda pairs: bool(pairs.norms[:n_wanted].max() < tol))
+    return fs.filter_subspace(graph, start(width), lambda pairs: pairs.norms[:n_wanted] / tol)
 
 
 def test_leading_eigenvectors_of_clusters():
@@ -77,11 +77,35 @@ def test_a_filter_is_a_chebyshev_polynomial(unwanted, spread):
     graph = clusters()
     values, vectors = np.linalg.eigh(graph.toarray())
     block = start(3)
-    found = fs.apply_filter(CompiledSparse.from_matrix(graph), block, unwanted, spread)
     mapped, top = ((2 * x + 1 - unwanted) / (1 + unwanted) for x in (values, 1.0))
     degree = min(60, int(np.log(spread) / np.arccosh(top)))
+    assert fs.largest_degree(unwanted, spread) == degree
+    found = fs.apply_filter(CompiledSparse.from_matrix(graph), block, unwanted, degree)
     factors = chebyshev.chebval(mapped, np.eye(degree + 1)[degree]) / chebyshev.chebval(top, np.eye(degree + 1)[degree])
     np.testing.assert_allclose(found, vectors @ (factors[:, None] * (vectors.T @ block)), atol=1e-9)
+
+
+@pytest.mark.parametrize("unwanted", [-0.3, 0.4, 0.9])
+def test_a_degree_is_the_lowest_that_mends_what_is_lacking(unwanted):
+    """A vector comes nearer by how much the polynomial magnifies its eigenvalue; it shall by four times its lack."""
+    values, lack = np.array([1.0, 0.98, 0.95, 0.93]), np.array([50.0, 8.0, 1.0])
+    pairs = fs.RoughPairs(np.empty((1, 4)), values, np.zeros(4))
+    degree = fs.choose_degree(pairs, lack, unwanted)
+    mapped = (2 * values[:2] + 1 - unwanted) / (1 + unwanted)
+
+    def magnify(degree):
+        return chebyshev.chebval(mapped, np.eye(degree + 1)[degree])
+
+    assert (magnify(degree) >= 4 * lack[:2]).all()
+    assert degree == 2 or (magnify(degree - 1) < 4 * lack[:2]).any()
+
+
+def test_a_degree_has_bounds():
+    pairs = fs.RoughPairs(np.empty((1, 3)), np.array([1.0, 0.9, 0.9]), np.zeros(3))
+    assert fs.choose_degree(pairs, np.array([1.0, 1.0]), 0.9) == 2
+    assert fs.choose_degree(pairs, np.array([1.0, 1.5]), 0.9) == fs.largest_degree(0.9, 1e6)  # nothing magnifies it
+    assert fs.choose_degree(pairs, np.array([np.inf, 1.0]), 0.9) == fs.largest_degree(0.9, 1e6)
+    assert fs.choose_degree(pairs, np.array([np.inf, 1.0]), 0.9999) == 60
 
 
 def test_eigenvalues_are_estimated_by_their_number():
@@ -104,14 +128,14 @@ def test_results_do_not_depend_on_the_number_of_threads():
 
 def test_the_last_round_is_given_if_none_is_good():
     graph = clusters()
-    hurried = fs.filter_subspace(graph, start(10), lambda _: False, most_rounds=1)
-    patient = fs.filter_subspace(graph, start(10), lambda _: False, most_rounds=3)
+    hurried = fs.filter_subspace(graph, start(10), lambda _: np.full(10, np.inf), most_rounds=1)
+    patient = fs.filter_subspace(graph, start(10), lambda _: np.full(10, np.inf), most_rounds=3)
     assert patient.norms[:6].max() < hurried.norms[:6].max()
 
 
 def test_a_start_whose_columns_depend_on_each_other_finds_all():
     graph, width = clusters(), fs.block_width(6)
     same = np.repeat(start(1), width, axis=1)
-    pairs = fs.filter_subspace(graph, same, lambda found: bool(found.norms[:6].max() < 1e-4))
+    pairs = fs.filter_subspace(graph, same, lambda found: found.norms[:6] / 1e-4)
     assert pairs.vectors.shape == (N, width)
     np.testing.assert_allclose(pairs.values[:6], np.linalg.eigvalsh(graph.toarray())[:-7:-1], atol=1e-6)

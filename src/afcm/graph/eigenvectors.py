@@ -49,7 +49,12 @@ def solve_leading(
 ) -> Eigenpairs:
     """The leading eigenvectors of S, by default as accurate as a start needs; ``hint`` is where to search for them."""
     if angle_tol >= SINGLE_ANGLE and is_worth_filtering(graph, n_wanted):
-        pairs = filter_leading(graph, n_wanted, hint, lambda found: bool(norm(found.angles(n_wanted)) <= angle_tol))
+
+        def measure_lack(found: filtered_subspace.RoughPairs) -> Floats:
+            angles = found.angles(n_wanted)
+            return angles / max(angles.max(), np.finfo(np.float64).tiny) * (norm(angles) / angle_tol)
+
+        pairs = filter_leading(graph, n_wanted, hint, measure_lack)
         if norm(pairs.angles(n_wanted)) <= angle_tol:
             return filtered_subspace.to_eigenpairs(pairs, graph.operator, n_wanted, converged=True)
         hint = pairs.vectors
@@ -66,29 +71,31 @@ def solve_roughly(graph: Graph, n_clear: int, n_wanted: int) -> Floats:
     place to search for those of a graph that is much the same.
     """
 
-    def is_good(found: filtered_subspace.RoughPairs) -> bool:
+    def measure_lack(found: filtered_subspace.RoughPairs) -> Floats:
         angles = found.angles(-1)[:n_wanted]
-        return bool(angles[:n_clear].max() <= CLEAR_ANGLE and angles.mean() <= ROUGH_ANGLE)
+        lack = np.full(n_wanted, angles.mean() / ROUGH_ANGLE)
+        lack[:n_clear] = np.maximum(lack[:n_clear], angles[:n_clear] / CLEAR_ANGLE)
+        return lack
 
     wide = n_wanted >= WIDE and graph.degrees.shape[0] >= TIMES_TALLER * n_wanted
-    return filter_leading(graph, n_wanted, None, is_good, None if wide else UNWANTED).vectors
+    return filter_leading(graph, n_wanted, None, measure_lack, None if wide else UNWANTED).vectors
 
 
 def filter_leading(
     graph: Graph,
     n_wanted: int,
     hint: Floats | None,
-    is_good: Callable[[filtered_subspace.RoughPairs], bool],
+    measure_lack: Callable[[filtered_subspace.RoughPairs], Floats],
     unwanted: float | None = None,
 ) -> filtered_subspace.RoughPairs:
-    """Filter a block a little wider than wanted until it is good."""
+    """Filter a block a little wider than wanted until nothing is lacking (`filtered_subspace.filter_subspace`)."""
     width = backend_of(graph.affinity).pad_width(filtered_subspace.block_width(n_wanted), graph.affinity)
     block = search_block(graph, n_wanted, hint, width, "float32")
     begin: dict[str, Any] = {"near": hint is not None and hint.shape[1] >= width, "unwanted": unwanted}
     matrix, order = arrange_rows(graph.affinity, width)
     if order is None:
-        return filtered_subspace.filter_subspace(matrix, block, is_good, **begin)
-    pairs = filtered_subspace.filter_subspace(matrix, block[order], is_good, **begin)
+        return filtered_subspace.filter_subspace(matrix, block, measure_lack, **begin)
+    pairs = filtered_subspace.filter_subspace(matrix, block[order], measure_lack, **begin)
     block[order] = pairs.vectors
     return pairs._replace(vectors=block)
 

@@ -20,13 +20,15 @@ from afcm._typing import Floats
 from afcm._util.threads import one_blas_thread
 from afcm.arrays import backend_of, from_host, to_host
 from afcm.linalg import tall
+from afcm.linalg.chebyshev import log_growth
 from afcm.linalg.operator import Eigenpairs
 from afcm.linalg.products import to_single_precision
 
 # Vectors beyond the wanted ones, at least and as a share of them: the wider the block, the faster the last converge.
 FEWEST_GUARDS, GUARDS = 6, 4
-# The most that a filter may magnify one eigenvector over another (the first filter, later ones), and its degree.
-FIRST_SPREAD, SPREAD, MOST_DEGREE = 1e5, 1e6, 60
+# The most that a filter may magnify one eigenvector over another (the first filter, later ones), and its degree. Later
+# filters do no more than is missing, times a margin.
+FIRST_SPREAD, SPREAD, MOST_DEGREE, MARGIN = 1e5, 1e6, 60, 4.0
 # Random vectors and steps of the estimate of the spectrum; the unwanted part is not believed to end closer to 1.
 N_PROBES, PROBE_STEPS, CLOSEST = 4, 30, 1e-4
 MOST_ROUNDS = 8
@@ -56,7 +58,7 @@ def block_width(n_wanted: int) -> int:
 def filter_subspace(
     graph: Any,
     start: Floats,
-    is_good: Callable[[RoughPairs], bool],
+    measure_lack: Callable[[RoughPairs], Floats],
     most_rounds: int = MOST_ROUNDS,
     *,
     near: bool = False,
@@ -64,25 +66,29 @@ def filter_subspace(
 ) -> RoughPairs:
     """Leading eigenvectors of a sparse S with eigenvalues in [−1, 1], as many as ``start`` has columns.
 
-    Ends when ``is_good`` of the pairs, when residuals are rounding, or after some rounds. ``near``: all columns of the
-    start lie near the wanted space, and their Ritz values tell where the unwanted part of the spectrum ends.
-    Else ``unwanted`` does, or it is estimated; from the second round on it is known.
+    ``measure_lack`` says by which factor each of the first vectors is too far from its place. Ends when none is above
+    1, when residuals are rounding, or after some rounds. ``near``: all columns of the start lie near the wanted space,
+    and their Ritz values tell where the unwanted part of the spectrum ends. Else ``unwanted`` does, or it is estimated;
+    from the second round on it is known.
     """
     single, block = to_single_precision(graph, start.shape[1]), backend_of(start).to_single(start)
     if near:
         pairs = rayleigh_ritz(single, fill(tall.orthonormalize(block), block.shape[1], most_rounds))
-        if is_good(pairs):
+        lack = measure_lack(pairs)
+        if lack.max() <= 1:
             return pairs
-        block, unwanted, spread = pairs.vectors, min(float(pairs.values[-1]), 1 - CLOSEST), SPREAD
+        unwanted = min(float(pairs.values[-1]), 1 - CLOSEST)
+        block, degree = pairs.vectors, choose_degree(pairs, lack, unwanted)
     else:
         unwanted = estimate_eigenvalue(single, block.shape[1]) if unwanted is None else unwanted
-        spread = FIRST_SPREAD
+        degree = largest_degree(unwanted, FIRST_SPREAD)
     for number in range(most_rounds):
-        filtered = tall.orthonormalize(apply_filter(single, block, unwanted, spread))
+        filtered = tall.orthonormalize(apply_filter(single, block, unwanted, degree))
         pairs = rayleigh_ritz(single, fill(filtered, block.shape[1], number))
-        block, unwanted, spread = pairs.vectors, float(pairs.values[-1]), SPREAD
-        if is_good(pairs) or pairs.norms.max() < ROUNDING:
+        lack, block, unwanted = measure_lack(pairs), pairs.vectors, float(pairs.values[-1])
+        if lack.max() <= 1 or pairs.norms.max() < ROUNDING:
             break
+        degree = choose_degree(pairs, lack, unwanted)
     return pairs
 
 
@@ -95,11 +101,22 @@ def fill(block: Floats, width: int, seed: int) -> Floats:
     return tall.orthonormalize(array_namespace(block).concat([block, drawn], axis=1))
 
 
-def apply_filter(graph: Any, block: Floats, unwanted: float, spread: float) -> Floats:
-    """``p(S) block`` with a Chebyshev polynomial that is small on [−1, unwanted] and 1 at 1."""
+def largest_degree(unwanted: float, spread: float) -> int:
+    """The degree of the filter that magnifies the eigenvalue 1 by ``spread``."""
+    growth = log_growth(np.ones(1), (-1.0, unwanted))[0]
+    return int(np.clip(np.log(spread) / growth, 2, MOST_DEGREE))
+
+
+def choose_degree(pairs: RoughPairs, lack: Floats, unwanted: float) -> int:
+    """The degree of the filter that brings each vector nearer by what it lacks, times `MARGIN`."""
+    growth = np.maximum(log_growth(pairs.values[: lack.size], (-1.0, unwanted)), np.finfo(np.float64).tiny)
+    needed = np.where(lack > 1, np.arccosh(np.maximum(MARGIN * lack, 1.0)) / growth, 0.0)
+    return int(np.clip(np.ceil(needed.max()), 2, largest_degree(unwanted, SPREAD)))
+
+
+def apply_filter(graph: Any, block: Floats, unwanted: float, degree: int) -> Floats:
+    """``p(S) block`` with a Chebyshev polynomial of this degree that is small on [−1, unwanted] and 1 at 1."""
     center, half = (unwanted - 1) / 2, max((unwanted + 1) / 2, float(np.finfo(np.float32).tiny))
-    growth = np.arccosh((1 - center) / half)
-    degree = int(np.clip(np.log(spread) / growth, 2, MOST_DEGREE))
     ratio = half / (1 - center)
     before, scaling, xp = block, ratio, array_namespace(block)
     current, spare = xp.empty_like(block), xp.empty_like(block)
