@@ -106,15 +106,18 @@ class TestSelection:
         chosen = np.sort(np.take_along_axis(values, columns, axis=1), axis=1)
         np.testing.assert_array_equal(chosen, np.tile(np.arange(min(count, n_columns)), (6, 1)))
 
-    @pytest.mark.parametrize(("n_columns", "count", "size"), [(40, 1, 3), (41, 2, 4), (300, 7, 6), (3000, 11, 16)])
-    def test_compiled_loops_write_them_in_order(self, n_columns, count, size):
-        """Among equal values, too: ten different ones in all."""
+    @pytest.mark.parametrize(("n_columns", "count", "size"), [(40, 2, 3), (41, 2, 4), (300, 7, 6), (3000, 11, 16)])
+    @pytest.mark.parametrize("n_last", [1, 2])
+    def test_compiled_loops_write_the_last_few_in_order(self, n_columns, count, size, n_last):
+        """Among equal values, too: many ten times, or ten different ones in all."""
         rng = np.random.default_rng(n_columns)
-        for values in (rng.normal(size=(6, n_columns)), rng.integers(10, size=(6, n_columns))):
+        tied = rng.integers(n_columns // 10, size=(6, n_columns)), rng.integers(10, size=(6, n_columns))
+        for values in (rng.normal(size=(6, n_columns)), *tied):
             costs, selected = values.astype(np.float32), np.empty((6, count), np.intp)
-            loops.select_smallest(costs, size, selected)
-            found = np.take_along_axis(costs, selected, axis=1)
-            np.testing.assert_array_equal(found, np.sort(costs, axis=1)[:, :count])
+            loops.select_smallest(costs, size, n_last, selected)
+            found, expected = np.take_along_axis(costs, selected, axis=1), np.sort(costs, axis=1)[:, :count]
+            np.testing.assert_array_equal(np.sort(found, axis=1), expected)
+            np.testing.assert_array_equal(found[:, -n_last:], expected[:, -n_last:])
             assert all(len(set(row)) == count for row in selected)
 
     def test_a_bound_is_not_below_the_smallest_and_not_above_many_more(self):

@@ -99,10 +99,13 @@ def bound_smallest(values: Any, count: int) -> Any:
         return INFINITE
     for _ in range(HALVINGS):
         middle = low + (high - low) * np.float32(0.5)
-        if count_below(values, middle) >= count:
+        below = count_below(values, middle)
+        if below >= count:
             high = middle
         else:
             low = middle
+        if below == count:
+            break
     return high
 
 
@@ -206,31 +209,56 @@ def measure_lists(points: Any, rows: Any, lists: Any, indices: Any, squared: Any
 
 
 @compile_fast
-def select_smallest(costs: Any, size: int, selected: Any) -> None:
-    """Write the columns of each row's smallest entries, the smallest first.
+def find_largest(values: Any, places: Any, n_places: int) -> int:
+    """The number of the place that has the largest value."""
+    largest = 0
+    for number in range(1, n_places):
+        if values[places[number]] > values[places[largest]]:
+            largest = number
+    return largest
+
+
+@compile_fast
+def keep_smallest(values: Any, places: Any, n_places: int, n_last: int, numbers: Any) -> None:
+    """Keep as many places as there is room for, those with the smallest values; the last few are in rising order."""
+    if n_places > 2 * numbers.size:  # many equal values
+        kept = np.full(numbers.size, np.inf, values.dtype)
+        for place in places[:n_places]:
+            put_sorted(numbers, kept, place, values[place])
+        return
+    while n_places > numbers.size:
+        largest = find_largest(values, places, n_places)
+        n_places -= 1
+        places[largest] = places[n_places]
+    for end in range(n_places, n_places - n_last, -1):
+        largest = find_largest(values, places, end)
+        places[largest], places[end - 1] = places[end - 1], places[largest]
+    numbers[:] = places[: numbers.size]
+
+
+@compile_fast
+def select_smallest(costs: Any, size: int, n_last: int, selected: Any) -> None:
+    """Write the columns of each row's smallest entries; the last few are the largest of them, in rising order.
 
     They are in the groups (of ``size`` columns, see `find_strided_minima`) with the smallest minima, or in no group.
     """
     n_rows, n_columns = costs.shape
     count, n_groups = selected.shape[1], n_columns // size
-    minima, kept = np.empty(n_groups, costs.dtype), np.empty(count, costs.dtype)
+    minima, places = np.empty(n_groups, costs.dtype), np.empty(n_columns + 1, np.int64)
     for row in range(n_rows):
-        values, numbers = costs[row], selected[row]
-        kept[:] = np.inf
-        find_strided_minima(values[: n_groups * size], minima)
+        values, grouped = costs[row], costs[row, : n_groups * size]
+        find_strided_minima(grouped, minima)
         bound = bound_smallest(minima, count)
-        for group in range(n_groups):
-            if minima[group] <= bound:
-                for column in range(group, n_groups * size, n_groups):
-                    if values[column] <= bound:
-                        put_sorted(numbers, kept, column, values[column])
+        n_places = list_below(grouped, minima, bound, places)
         for column in range(n_groups * size, n_columns):
-            put_sorted(numbers, kept, column, values[column])
+            places[n_places] = column
+            n_places += values[column] <= bound
+        keep_smallest(values, places, n_places, n_last, selected[row])
 
 
 @compile_fast
 def search_columns(rows: Any, frame: Any, own: Any, plan: Any, selected: Any, last: Any) -> None:
-    """The samples (columns of ``frame``, with their norms) nearest to each row, and the costs of the last of them.
+    """The samples (columns of ``frame``, with their norms) nearest to each row, and the costs of the last few of them.
 
     ``own`` are the columns that are the rows themselves, or none; ``plan`` is rows at a time and columns in a group.
     """
@@ -247,7 +275,7 @@ def search_columns(rows: Any, frame: Any, own: Any, plan: Any, selected: Any, la
             if own.size:
                 values[own[begin + row]] = np.inf
         chosen = selected[begin : begin + step]
-        select_smallest(part, size, chosen)
+        select_smallest(part, size, last.shape[1], chosen)
         for row in range(part.shape[0]):
             for place in range(last.shape[1]):
                 last[begin + row, place] = part[row, chosen[row, count - last.shape[1] + place]]
