@@ -129,7 +129,7 @@ def test_compiled_components_are_the_same(monkeypatch):
     weights = sp.csr_array(dense + dense.T)
     degrees = weights.sum(axis=1)
     expected = affinity.find_components(weights, degrees <= 0)
-    monkeypatch.setattr(affinity, "WORTH_COMPILING", 0)
+    monkeypatch.setattr(affinity, "AT_HAND", 0)  # Numba is loaded
     monkeypatch.setattr(affinity, "backend_of", lambda _: pytest.fail("a compiled loop does it"))
     found = affinity.find_components(weights, degrees <= 0)
     assert found[0] == expected[0] > 3

@@ -99,6 +99,12 @@ def build_directed(weights: Floats, indices: Integers, n_nodes: int) -> Any:
     return matrix
 
 
+def may_have_equal_rows(points: Any) -> bool:
+    """Could two rows be equal? Not if all have different numbers in the first column."""
+    first = np.sort(points[:, 0])
+    return bool((first[1:] == first[:-1]).any())
+
+
 def symmetrize(weights: Any) -> Any:
     """``(W + Wᵀ) / 2``."""
     return sp.csr_array((weights + weights.T) * 0.5)

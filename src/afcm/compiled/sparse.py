@@ -122,11 +122,15 @@ def sum_links(matrix: Any, roots: Any, labels: Any, begin: int, end: int, links:
 
 @compile_strict
 def sort_rows(offsets: Any, columns: Any, entries: Any, begin: int, end: int) -> None:
-    """Bring the entries of each row into the order of their columns, in place."""
+    """Bring the entries of each row into the order of their columns, in place; rows are short."""
     for row in range(begin, end):
-        own = slice(offsets[row], offsets[row + 1])
-        order = np.argsort(columns[own])
-        columns[own], entries[own] = columns[own][order], entries[own][order]
+        first = offsets[row]
+        for at in range(first + 1, offsets[row + 1]):
+            column, entry, place = columns[at], entries[at], at
+            while place > first and columns[place - 1] > column:
+                columns[place], entries[place] = columns[place - 1], entries[place - 1]
+                place -= 1
+            columns[place], entries[place] = column, entry
 
 
 @compile_strict

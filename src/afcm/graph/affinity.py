@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from array_api_compat import array_namespace, device
 
 from afcm._typing import Floats, Integers
-from afcm._util.optional import is_usable
+from afcm._util.optional import is_loaded, is_usable
 from afcm.arrays import backend_of, to_host
 from afcm.arrays.numpy_arrays import number_pieces
 from afcm.graph.kernels import KERNELS, neighbor_lists
@@ -23,8 +23,9 @@ from afcm.linalg.products import map_row_blocks, parallelize
 from afcm.linalg.ratios import inverse_sqrt, ratio
 from afcm.neighbors import Neighbors
 
-# Entries of a graph from which on compiled loops pay; up to so many clusters zeros are multiplied rather than left out.
-WORTH_COMPILING, FEW_CLUSTERS = 200_000, 16
+# Entries of a graph from which on compiled loops pay; fewer where Numba is loaded already and a loop finds the pieces.
+# Up to so many clusters zeros are multiplied rather than left out.
+WORTH_COMPILING, AT_HAND, FEW_CLUSTERS = 200_000, 20_000, 16
 
 Components = tuple[int, Integers]  # how many, and the number of each node's
 
@@ -117,7 +118,9 @@ def find_pieces(weights: Any) -> Components:
 
 def find_components(weights: Any, isolated: Any) -> Components:
     """The number of connected components among nodes that are not isolated, and each node's (isolated: −1)."""
-    if not (sp.issparse(weights) and weights.nnz >= WORTH_COMPILING and is_usable("numba", "fast")):
+    at_hand = is_loaded("numba", "fast")
+    worth = sp.issparse(weights) and weights.nnz >= (AT_HAND if at_hand else WORTH_COMPILING)
+    if not (worth and is_usable("numba", "fast")):
         found: Components = backend_of(weights).find_components(weights, isolated)
         return found
     from afcm.compiled.sparse import walk_by_breadth

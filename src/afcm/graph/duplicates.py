@@ -42,9 +42,10 @@ def merge_duplicates(points: Any, sample_weight: Floats | None = None, *, merge:
     everything = DistinctRows(np.arange(n), None, slice(None))
     if not merge and sample_weight is None:
         return everything
+    dense = not sp.issparse(points)
+    if sample_weight is None and dense and not backend_of(points).may_have_equal_rows(points):
+        return everything
     if is_tensor(points):
-        if sample_weight is None and not backend_of(points).may_have_equal_rows(points):
-            return everything
         found = merge_duplicates(to_host(points), sample_weight, merge=merge)  # duplicates are sorted out on the host
         return found._replace(masses=from_host(found.masses, points))
     first, inverse = _first_of_equals(points) if merge else (np.arange(n), np.arange(n))

@@ -62,6 +62,12 @@ def dense_core(labels: Integers, n_clusters: int, log_distances: Floats, masses:
     return core
 
 
+def find_varying_columns(points: Floats) -> Integers:
+    """Columns that are not constant but for rounding."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    return np.flatnonzero(high - low > ROUNDING * np.maximum(high, -low))
+
+
 class Frame(NamedTuple):
     """Columns that are not constant, and the center and scale of the core in them."""
 
@@ -72,13 +78,13 @@ class Frame(NamedTuple):
     @classmethod
     def around(cls, points: Floats, core: Masks, masses: Floats) -> Frame:
         """Center and scale by the core, so that far samples do not change them; constant columns are left out."""
-        inner = core & (masses > 0)
-        center = np.average(points[inner], axis=0, weights=masses[inner])
-        scale = np.sqrt(np.average((points[inner] - center) ** 2, axis=0, weights=masses[inner]))
-        spread = np.ptp(points, axis=0)
-        scale = np.where(scale > ROUNDING * np.abs(points[inner]).max(axis=0), scale, 0.5 * spread)
-        columns = np.flatnonzero(spread > ROUNDING * np.abs(points).max(axis=0))
-        return cls(columns, center[columns], scale[columns])
+        inner, columns = core & (masses > 0), find_varying_columns(points)
+        varying = points[:, columns]
+        dense, weights = varying[inner], masses[inner]
+        center = np.average(dense, axis=0, weights=weights)
+        scale = np.sqrt(np.average((dense - center) ** 2, axis=0, weights=weights))
+        scale = np.where(scale > ROUNDING * np.abs(dense).max(axis=0), scale, 0.5 * np.ptp(varying, axis=0))
+        return cls(columns, center, scale)
 
     @property
     def unit(self) -> Floats:

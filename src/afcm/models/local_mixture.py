@@ -26,7 +26,7 @@ from afcm.equations.local_mixture import Background, Parameters
 from afcm.equations.quadratic import quadratic_features
 from afcm.models.cluster_mixture import Fit, Sample, Share, has_one_each
 from afcm.models.distance_background import DistanceBackground, Distances, finite, fit_distance_background
-from afcm.models.learning_sample import Frame, dense_core, draw_rows
+from afcm.models.learning_sample import Frame, dense_core, draw_rows, find_varying_columns
 from afcm.models.one_each import choose_form
 
 # Entries of a table of features that a fit, or a block of new samples, may make on the host and on a device.
@@ -150,8 +150,9 @@ def fit_local_mixture(
     labels, log_distances, masses = labels[rows], log_distances[rows], masses[rows] * factors
     core = dense_core(labels, n_clusters, log_distances, masses)
     if dense is not None:
-        frame = Frame.around(learned, core, masses)
-        if can_learn_gaussians(len(frame.columns), n_clusters, masses) and has_density(learned, frame.columns, masses):
+        columns = find_varying_columns(learned)
+        if can_learn_gaussians(len(columns), n_clusters, masses) and has_density(learned, columns, masses):
+            frame = Frame.around(learned, core, masses)
             sample = Sample.from_points(frame.apply(learned), labels, n_clusters, core, masses)
             fit = sample.fit(share)
             if refine and n_clusters > 1 and fit.parameters.background is None:

@@ -23,7 +23,7 @@ from afcm.linalg.pivoting import assign_by_pivots
 from afcm.linalg.ratios import inverse_sqrt
 from afcm.models.cluster_gaussians import choose_gaussians
 from afcm.models.learning_sample import Frame
-from afcm.models.local_mixture import can_learn_gaussians, has_density
+from afcm.models.local_mixture import can_learn_gaussians, has_density, order_rows
 
 # Gaussians for each cluster; BIC chooses.
 MULTIPLES = (1, 2, 3, 4, 6, 8, 12)
@@ -44,7 +44,7 @@ def find_overlapping(
     """
     drawn = np.random.RandomState(0).permutation(points.shape[0])[:MOST_SAMPLES]
     sample = to_host(take_rows(points, drawn))
-    order = np.lexsort(sample.T[::-1])  # results do not depend on the order of the samples
+    order = order_rows(sample)  # results do not depend on the order of the samples
     drawn, sample = drawn[order], np.asarray(sample[order], dtype=np.float64)
     own = to_host(take_rows(labels, drawn))
     weights = np.ones(len(drawn)) if masses is None else to_host(take_rows(masses, drawn))

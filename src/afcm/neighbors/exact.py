@@ -166,7 +166,7 @@ def search_frame_compiled(frame: Frame, queries: Floats, own: Integers | None, c
 def select_columns(
     frame: Frame, rows: Floats, count: int, n_last: int, own: Integers = NOBODY
 ) -> tuple[Integers, Floats]:
-    """The columns nearest to each transformed row, the last few in rising order, and the costs of these. Needs Numba."""
+    """The columns nearest to each transformed row, the last few in rising order, and their costs. Needs Numba."""
     from afcm.compiled import neighbors
 
     n = frame.samples.size
