@@ -48,7 +48,7 @@ def test_neighbor_lists_of_new_samples_take_the_scales_of_the_nodes():
 
 def test_the_local_kernel_without_a_scale():
     near = np.array([[0.0, 0.25, 4.0]])
-    lists = NeighborLists(near, np.array([4.0]), np.array([1.0]), np.zeros((1, 3)), 1.0)
+    lists = NeighborLists(near, np.array([4.0]), np.array([1.0]), np.array([[0, 1, 2]]), np.zeros(3), 1.0)
     np.testing.assert_array_equal(local(lists), [[1.0, 0.0, 0.0]])
 
 
@@ -58,5 +58,7 @@ def test_kernels_go_by_their_names():
 
 
 def test_adaptive_kernel_of_equidistant_neighbors_is_one_over_k():
-    lists = NeighborLists(np.full((4, 3), 9.0), np.full(4, 9.0), np.full(4, 3.0), np.full((4, 3), 3.0), 1.0)
+    lists = NeighborLists(
+        np.full((4, 3), 9.0), np.full(4, 9.0), np.full(4, 3.0), np.ones((4, 3), int), np.full(4, 3.0), 1.0
+    )
     np.testing.assert_array_equal(adaptive(lists), np.full((4, 3), 1 / 3))

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from afcm._typing import Floats, Integers
+from afcm._util.threads import for_each
 
 # Rows that are changed in place together: they stay in the cache.
 ROWS = 4096
@@ -94,7 +95,8 @@ def build_directed(weights: Floats, indices: Integers, n_nodes: int) -> Any:
     """The sparse matrix with ``weights`` at the neighbors of each row."""
     n_rows, k = weights.shape
     offsets = np.arange(0, n_rows * k + 1, k)
-    matrix = sp.csr_array((weights.ravel(), indices[:, :k].ravel(), offsets), shape=(n_rows, n_nodes))
+    columns = indices[:, :k].astype(np.int32 if max(n_nodes, offsets[-1]) < 2**31 else np.int64)
+    matrix = sp.csr_array((weights.ravel(), columns.ravel(), offsets), shape=(n_rows, n_nodes))
     matrix.eliminate_zeros()
     return matrix
 
@@ -124,9 +126,15 @@ def scale_rows_and_columns(weights: Any, scale: Floats) -> Any:
     """``s_i w_ij s_j`` in float64."""
     matrix = sp.csr_array(weights)
     matrix = matrix if matrix.has_canonical_format else matrix.copy()
-    entries = np.repeat(scale, np.diff(matrix.indptr))
-    entries *= matrix.data
-    entries *= scale[matrix.indices]
+    entries = np.empty(matrix.nnz)
+
+    def work(rows: slice) -> None:
+        offsets = matrix.indptr[rows.start : rows.stop + 1]
+        part = slice(offsets[0], offsets[-1])
+        np.multiply(np.repeat(scale[rows], np.diff(offsets)), matrix.data[part], out=entries[part])
+        entries[part] *= scale[matrix.indices[part]]
+
+    for_each(work, split_rows(matrix.shape[0]))
     return sp.csr_array((entries, matrix.indices, matrix.indptr), shape=matrix.shape)  # one table of places for both
 
 

@@ -9,9 +9,6 @@ import numpy as np
 
 from afcm.compiled.jit import compile_fast, compile_strict
 
-# The cosine between the ends of an edge is raised to this power.
-POWER = 4
-
 
 @compile_strict
 def multiply_rows(offsets: Any, columns: Any, entries: Any, block: Any, begin: int, end: int, product: Any) -> None:
@@ -71,16 +68,17 @@ def filter_rows(
 
 
 @compile_fast
-def compare_ends(left: Any, right: Any, inverse: Any, fewest: int) -> float:
-    """``mean_q max(0, cos_q)^p`` of two rows; ``inverse`` has ``1 / length`` of their first q coordinates, both."""
-    first, second = inverse
-    dot, total = np.float64(0.0), np.float64(0.0)
+def compare_ends(left: Any, right: Any, first: Any, second: Any, fewest: int) -> Any:
+    """``mean_q max(0, cos_q)⁴`` of two rows; the others have ``1 / length`` of their first q coordinates."""
+    zero, one = left.dtype.type(0), left.dtype.type(1)
+    dot = total = zero
     for q in range(fewest - 1):
         dot += left[q] * right[q]
     for q in range(first.size):
         dot += left[fewest - 1 + q] * right[fewest - 1 + q]
-        cosine = min(max(dot * first[q] * second[q], 0.0), 1.0)
-        total += cosine**POWER
+        cosine = min(max(dot * first[q] * second[q], zero), one)
+        square = cosine * cosine
+        total += square * square
     return total / first.size
 
 
@@ -94,11 +92,12 @@ def fade_edges(matrix: Any, vectors: Any, inverse: Any, keep: Any, begin: int, e
     offsets, columns, entries = matrix
     floor, fewest = keep
     for i in range(begin, end):
+        own, own_inverse = vectors[i], inverse[i]
         for entry in range(offsets[i], offsets[i + 1]):
             j = columns[entry]
             if j <= i:
                 continue
-            share = compare_ends(vectors[i], vectors[j], (inverse[i], inverse[j]), fewest)
+            share = compare_ends(own, vectors[j], own_inverse, inverse[j], fewest)
             low, high = offsets[j], offsets[j + 1]
             while high - low > 1:
                 middle = (low + high) // 2

@@ -174,7 +174,17 @@ def fill_empty_rows(weights: Any) -> Any:
 
 def neighbor_weights(found: Neighbors, k: int, *, kernel: str, bandwidth: float = 1.0) -> Any:
     """Row i holds node i's similarities to its k neighbors; ``found`` has one neighbor more, where there is one."""
-    return neighbor_matrix(KERNELS[kernel](neighbor_lists(found, k, bandwidth)), found.indices, found.indices.shape[0])
+    scales = array_namespace(found.squared).sqrt(found.squared[:, k - 1])
+
+    def weigh(near: Neighbors) -> Floats:
+        return KERNELS[kernel](neighbor_lists(near, k, bandwidth, scales))
+
+    if isinstance(found.squared, np.ndarray):
+        parts = map_row_blocks(lambda rows: weigh(found.take(rows)), len(scales))
+        weights = parts[0] if len(parts) == 1 else np.concatenate(parts)
+    else:
+        weights = weigh(found)
+    return neighbor_matrix(weights, found.indices, found.indices.shape[0])
 
 
 def neighbor_graph(

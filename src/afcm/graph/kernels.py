@@ -4,23 +4,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from array_api_compat import array_namespace
 
-from afcm._typing import Floats
+from afcm._typing import Floats, Integers
 from afcm.linalg.ratios import ratio
 from afcm.neighbors import Neighbors
 
 
-class NeighborLists(NamedTuple):
+@dataclass(frozen=True)
+class NeighborLists:
     """The nearest nodes of some samples, with all that a kernel may ask of them."""
 
     squared: Floats  # n×k squared distances, nearest first
     beyond: Floats  # n: squared distance to the (k+1)-th neighbor, or to the k-th where that is the last
     own_scale: Floats  # n: distance to the k-th neighbor
-    their_scale: Floats  # n×k: the same distance of each neighbor
+    indices: Integers  # n×k: which nodes
+    scales: Floats  # of each node: its distance to its own k-th neighbor
     bandwidth: float
+
+    @property
+    def their_scale(self) -> Floats:
+        """The scale of each neighbor, n×k."""
+        return self.scales[self.indices]
 
 
 def gaussian(lists: NeighborLists) -> Floats:
@@ -66,5 +73,5 @@ def neighbor_lists(neighbors: Neighbors, k: int, bandwidth: float, scales: Float
     """
     squared = neighbors.squared[:, :k]
     own = array_namespace(squared).sqrt(squared[:, -1])
-    their = (own if scales is None else scales)[neighbors.indices[:, :k]]
-    return NeighborLists(squared, neighbors.squared[:, -1], own, their, bandwidth)
+    nodes = own if scales is None else scales
+    return NeighborLists(squared, neighbors.squared[:, -1], own, neighbors.indices[:, :k], nodes, bandwidth)

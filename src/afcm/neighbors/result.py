@@ -21,3 +21,7 @@ class Neighbors:
     def first(self, k: int) -> Neighbors:
         """The k nearest, or all if there are fewer."""
         return Neighbors(self.indices[:, :k], self.squared[:, :k], self.recall)
+
+    def take(self, rows: slice) -> Neighbors:
+        """The neighbors of some rows."""
+        return Neighbors(self.indices[rows], self.squared[rows], self.recall)
