@@ -94,9 +94,9 @@ def sum_squares(array: Any) -> float:
 def build_directed(weights: Floats, indices: Integers, n_nodes: int) -> Any:
     """The sparse matrix with ``weights`` at the neighbors of each row."""
     n_rows, k = weights.shape
-    offsets = np.arange(0, n_rows * k + 1, k)
-    columns = indices[:, :k].astype(np.int32 if max(n_nodes, offsets[-1]) < 2**31 else np.int64)
-    matrix = sp.csr_array((weights.ravel(), columns.ravel(), offsets), shape=(n_rows, n_nodes))
+    index = np.int32 if max(n_nodes, n_rows * k) < 2**31 else np.int64
+    offsets, columns = np.arange(0, n_rows * k + 1, k, dtype=index), indices[:, :k].astype(index).ravel()
+    matrix = sp.csr_array((weights.ravel(), columns, offsets), shape=(n_rows, n_nodes))
     matrix.eliminate_zeros()
     return matrix
 
@@ -122,17 +122,18 @@ def square(weights: Any) -> Any:
     return sp.csr_array(weights).power(2)
 
 
-def scale_rows_and_columns(weights: Any, scale: Floats) -> Any:
-    """``s_i w_ij s_j`` in float64."""
+def scale_rows_and_columns(weights: Any, scale: Floats, *, spare: bool = False) -> Any:
+    """``s_i w_ij s_j`` in float64; ``spare``: the result may take the place of the weights."""
     matrix = sp.csr_array(weights)
     matrix = matrix if matrix.has_canonical_format else matrix.copy()
-    entries = np.empty(matrix.nnz)
+    entries = matrix.data if spare and matrix.dtype == np.float64 else np.empty(matrix.nnz)
 
     def work(rows: slice) -> None:
         offsets = matrix.indptr[rows.start : rows.stop + 1]
         part = slice(offsets[0], offsets[-1])
-        np.multiply(np.repeat(scale[rows], np.diff(offsets)), matrix.data[part], out=entries[part])
-        entries[part] *= scale[matrix.indices[part]]
+        factors = np.repeat(scale[rows], np.diff(offsets))
+        np.multiply(factors, matrix.data[part], out=factors)
+        np.multiply(factors, scale[matrix.indices[part]], out=entries[part])
 
     for_each(work, split_rows(matrix.shape[0]))
     return sp.csr_array((entries, matrix.indices, matrix.indptr), shape=matrix.shape)  # one table of places for both

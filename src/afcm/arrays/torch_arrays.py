@@ -248,7 +248,7 @@ def square(weights: SparseTensor) -> SparseTensor:
     return weights.with_data(weights.data * weights.data)
 
 
-def scale_rows_and_columns(weights: SparseTensor, scale: Any) -> SparseTensor:
+def scale_rows_and_columns(weights: SparseTensor, scale: Any, *, spare: bool = False) -> SparseTensor:  # noqa: ARG001
     """``s_i w_ij s_j`` in float64."""
     return weights.with_data(weights.data.double() * scale[weights.rows] * scale[weights.indices])
 

@@ -77,12 +77,14 @@ def _symmetrize_compiled(weights: Any) -> Any:
     """Both directions of each row side by side, so that no matrix is made in between."""
     from afcm.compiled import sparse
 
-    turned, offsets = weights.T.tocsr(), np.zeros(weights.shape[0] + 1, np.int64)  # rows sorted by the way
-    one = weights.indptr, weights.indices.copy(), weights.data.copy()
-    other, counts = (turned.indptr, turned.indices, turned.data), offsets[1:]
+    turned = weights.T.tocsr()  # columns in rising order by the way
+    fits = 2 * weights.nnz < np.iinfo(weights.indptr.dtype).max
+    offsets = np.zeros(weights.shape[0] + 1, weights.indptr.dtype if fits else np.int64)
+    weights = weights if weights.has_sorted_indices else weights.sorted_indices()
+    one, other = ((matrix.indptr, matrix.indices, matrix.data) for matrix in (weights, turned))
+    counts = offsets[1:]
 
     def count(rows: slice) -> None:
-        sparse.sort_rows(*one, rows.start, rows.stop)
         sparse.count_union(one, other, rows.start, rows.stop, counts)
 
     map_row_blocks(count, weights.shape[0])
@@ -92,10 +94,12 @@ def _symmetrize_compiled(weights: Any) -> Any:
     return sp.csr_array((result[2], result[1], offsets), shape=weights.shape)
 
 
-def normalize_graph(weights: Any, masses: Floats | None = None, components: Components | None = None) -> Graph:
+def normalize_graph(
+    weights: Any, masses: Floats | None = None, components: Components | None = None, *, spare: bool = False
+) -> Graph:
     """The graph of symmetric similarities W; an isolated node keeps an empty row.
 
-    ``components`` of a graph with the same edges need not be found again.
+    ``components`` of a graph with the same edges need not be found again. ``spare``: W is not needed any more.
     """
     xp = array_namespace(weights.data)
     ones = xp.ones(weights.shape[0], dtype=weights.data.dtype, device=device(weights.data))
@@ -103,7 +107,8 @@ def normalize_graph(weights: Any, masses: Floats | None = None, components: Comp
     scale = inverse_sqrt(degrees)
     if masses is not None:
         scale = scale * xp.sqrt(masses)
-    graph = Graph(backend_of(weights).scale_rows_and_columns(weights, scale), degrees, masses)
+    affinity = backend_of(weights).scale_rows_and_columns(weights, scale, spare=spare)
+    graph = Graph(affinity, degrees, masses)
     if components is not None:
         vars(graph)["components"] = components  # where `cached_property` keeps them
     return graph
@@ -184,7 +189,18 @@ def neighbor_weights(found: Neighbors, k: int, *, kernel: str, bandwidth: float 
         weights = parts[0] if len(parts) == 1 else np.concatenate(parts)
     else:
         weights = weigh(found)
-    return neighbor_matrix(weights, found.indices, found.indices.shape[0])
+    return sort_columns(neighbor_matrix(weights, found.indices, found.indices.shape[0]))
+
+
+def sort_columns(matrix: Any) -> Any:
+    """Bring many entries into the order of their columns, row by row and in place, where a compiled loop can."""
+    if sp.issparse(matrix) and matrix.nnz >= WORTH_COMPILING and is_usable("numba", "fast"):
+        from afcm.compiled import sparse
+
+        parts = matrix.indptr, matrix.indices, matrix.data
+        map_row_blocks(lambda rows: sparse.sort_rows(*parts, rows.start, rows.stop), matrix.shape[0])
+        matrix.has_sorted_indices = True
+    return matrix
 
 
 def neighbor_graph(

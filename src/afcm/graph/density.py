@@ -201,6 +201,9 @@ def keep_pieces(density: Floats, pieces: Integers, n_clusters: int, counts: Floa
 
 
 def balance(weights: Any, masses: Floats) -> tuple[Any, Floats]:
-    """``h_i w_ij h_j`` with ``h = (W m)^{-1/2}``, and h: degrees come close to each other whatever the masses are."""
+    """``h_i w_ij h_j`` with ``h = (W m)^{-1/2}``, and h: degrees come close to each other whatever the masses are.
+
+    The result may take the place of the weights, which must not be used again.
+    """
     scale = inverse_sqrt(weights @ masses)
-    return backend_of(weights).scale_rows_and_columns(weights, scale), scale
+    return backend_of(weights).scale_rows_and_columns(weights, scale, spare=True), scale

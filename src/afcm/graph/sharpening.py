@@ -56,7 +56,7 @@ def sharpen(graph: Graph, weights: Any, n_clusters: int, n_neighbors: int, *, ba
     sharper = fade_edges(weights, backend_of(hint).make_contiguous(hint[:, :most]), n_clusters)
     if balanced and graph.masses is not None:
         sharper, _ = balance(sharper, graph.masses)
-    return SharpenedGraph(normalize_graph(sharper, graph.masses, graph.components), hint)
+    return SharpenedGraph(normalize_graph(sharper, graph.masses, graph.components, spare=True), hint)
 
 
 def fade_edges(weights: Any, vectors: Floats, fewest: int) -> Any:
