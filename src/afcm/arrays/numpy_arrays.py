@@ -36,6 +36,18 @@ def take_rows(array: Any, numbers: Any) -> Any:
     return array[numbers]
 
 
+def take_columns(array: Any, numbers: Any) -> Any:
+    """Columns of a table by their numbers, as rows in memory: ``np.take`` goes from entry to entry."""
+    taken = np.empty((array.shape[0], len(numbers)), array.dtype)
+
+    def work(rows: slice) -> None:
+        for column, number in enumerate(numbers):
+            taken[rows, column] = array[rows, number]
+
+    for_each(work, split_rows(array.shape[0]))
+    return taken
+
+
 def draw_normal(shape: tuple[int, int], seed: int, reference: Any, dtype: str = "float64") -> Floats:  # noqa: ARG001
     """Normal numbers of a fixed seed."""
     if dtype == "float32":

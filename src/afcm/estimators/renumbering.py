@@ -11,6 +11,7 @@ import numpy as np
 
 from afcm._typing import Integers
 from afcm.arrays import from_host, is_tensor
+from afcm.arrays.numpy_arrays import take_columns
 from afcm.estimators.base import hard_labels
 from afcm.estimators.streaming import Stream
 from afcm.models.anchored import AnchorExtension
@@ -82,8 +83,10 @@ class Renumbering:
         """Columns of clusters."""
         memory = describe_memory(value)
         if memory not in self._by_memory:
-            is_plain = isinstance(value, np.ndarray)  # indexing would give them column by column
-            taken = np.take(value, self.order, axis=1) if is_plain else value[:, from_host(self.order, value)]
+            if isinstance(value, np.ndarray):  # indexing would give them column by column
+                taken = take_columns(value, self.order) if value.ndim == 2 else np.take(value, self.order, axis=1)
+            else:
+                taken = value[:, from_host(self.order, value)]
             self._by_memory[memory] = taken
         return self._by_memory[memory]
 

@@ -20,6 +20,7 @@ from array_api_compat import array_namespace, device
 from scipy import sparse
 
 from afcm._typing import Floats, Integers
+from afcm._util.threads import for_each, one_blas_thread, without_threads
 from afcm.arrays import from_host, is_tensor
 from afcm.equations import local_mixture as equations
 from afcm.equations.local_mixture import Background, Parameters
@@ -74,31 +75,35 @@ class LocalMixture:
         An outlier score is the probability that the sample is background. Both are where the points are.
         """
         points = points if is_tensor(points) else np.asarray(points)
-        parameters, frame = self.parameters, Frame(self.columns, self.center, self.scale)
         coefficients, peaks, of_clusters = (
             from_host(part, points)
-            for part in (*equations.joint_coefficients(parameters), np.eye(self.n_clusters)[self.owners])
+            for part in (*equations.joint_coefficients(self.parameters), np.eye(self.n_clusters)[self.owners])
         )
         xp, n = array_namespace(points), points.shape[0]
         memberships, scores = (
             xp.zeros(shape, dtype=xp.float64, device=device(points)) for shape in ((n, self.n_clusters), n)
         )
-        most = DEVICE_FEATURES if is_tensor(points) else BLOCK_FEATURES
-        size = max(64, int(most / (coefficients.shape[1] + len(peaks))))
-        for start in range(0, n, size):
-            block = slice(start, start + size)
-            scaled = frame.apply(xp.astype(points[block], xp.float64))
-            boxes = equations.box_log_densities(scaled, self.log_volumes, self.low, self.high)
-            features = quadratic_features(scaled)
-            joint = equations.log_joint(
-                features, coefficients, peaks, boxes, parameters.background, degrees=self.degrees
-            )
+
+        def work(block: slice) -> None:
+            joint = self._log_joint(xp.astype(points[block], xp.float64), coefficients, peaks)
             inside, log_clusters = equations.normalize(joint[: len(self.owners)])
             memberships[block] = inside.T @ of_clusters
-            if parameters.background is not None:
+            if self.share > 0.0:
                 log_all = xp.logaddexp(log_clusters, reduce(xp.logaddexp, joint[len(self.owners) :]))
                 scores[block] = -xp.expm1(xp.clip(log_clusters - log_all, None, 0.0))
+
+        most = DEVICE_FEATURES if is_tensor(points) else BLOCK_FEATURES
+        size = max(64, int(most / (coefficients.shape[1] + len(peaks))))
+        with without_threads() if is_tensor(points) else one_blas_thread():
+            for_each(work, (slice(start, start + size) for start in range(0, n, size)))
         return memberships, scores
+
+    def _log_joint(self, points: Floats, coefficients: Floats, peaks: Floats) -> Floats:
+        frame = Frame(self.columns, self.center, self.scale)
+        scaled = frame.apply(points)
+        boxes = equations.box_log_densities(scaled, self.log_volumes, self.low, self.high)
+        background, features = self.parameters.background, quadratic_features(scaled)
+        return equations.log_joint(features, coefficients, peaks, boxes, background, degrees=self.degrees)
 
     def outlier_scores(
         self,
