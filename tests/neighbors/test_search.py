@@ -283,6 +283,20 @@ def test_candidates_of_the_samples_themselves_are_measured_alike_by_compiled_loo
     assert len(asked) == 1
 
 
+@pytest.mark.parametrize("n_columns", [1, 2, 3, 4, 7, 16, 33])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_compiled_loops_add_squares_in_the_same_order(n_columns, dtype):
+    """To the last bit: a fit must not depend on whether Numba is loaded."""
+    neighbor_loops = pytest.importorskip("afcm.compiled.neighbors", reason="the loops need Numba (afcm[fast])")
+    points = normal(30, n_columns).astype(dtype)
+    lists = np.tile(np.arange(30), (30, 1))
+    indices, squared = np.zeros((30, 30), np.intp), np.zeros((30, 30))
+    neighbor_loops.measure_lists(points, np.arange(30), lists, indices, squared)
+    expected = search.sum_squares(points[indices].astype(np.float64) - points[:, None])
+    np.testing.assert_array_equal(squared, expected)
+    np.testing.assert_allclose(expected, ((points[indices] - points[:, None].astype(float)) ** 2).sum(axis=2))
+
+
 def test_differences_are_taken_in_double_precision():
     points = np.array([[1.0], [1 + 2**-20]], dtype=np.float32)
     queries = np.array([[2.0**-30]], dtype=np.float32)

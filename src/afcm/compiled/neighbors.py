@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from afcm.compiled.jit import compile_fast
+from afcm.compiled.jit import compile_fast, compile_strict
 
 # Distances in a group, of which the smallest is compared first (two SIMD registers); larger cells are cut.
 GROUP, MOST_MEMBERS = 16, 1024
@@ -191,15 +191,33 @@ def descend(points: Any, rows: Any, scale: float, before: Any, lists: Any, squar
                     put_sorted(lists[row], squared[row], number, cost)
 
 
-@compile_fast
+@compile_strict
+def square_distance(one: Any, other: Any) -> float:
+    """``‖a − b‖²`` in float64, the squares added in the order of `neighbors.search.sum_squares`, to the last bit."""
+    size = one.size
+    whole, a, b, c, d = size - size % 4, 0.0, 0.0, 0.0, 0.0
+    for axis in range(0, whole, 4):
+        a += (np.float64(one[axis]) - np.float64(other[axis])) ** 2
+        b += (np.float64(one[axis + 1]) - np.float64(other[axis + 1])) ** 2
+        c += (np.float64(one[axis + 2]) - np.float64(other[axis + 2])) ** 2
+        d += (np.float64(one[axis + 3]) - np.float64(other[axis + 3])) ** 2
+    if size > whole:
+        a += (np.float64(one[whole]) - np.float64(other[whole])) ** 2
+    if size > whole + 1:
+        b += (np.float64(one[whole + 1]) - np.float64(other[whole + 1])) ** 2
+    if size > whole + 2:
+        c += (np.float64(one[whole + 2]) - np.float64(other[whole + 2])) ** 2
+    return (a + b) + (c + d)
+
+
+@compile_strict
 def measure_lists(points: Any, rows: Any, lists: Any, indices: Any, squared: Any) -> None:
     """Write the lists of some rows with distances in float64, nearest first, ties by number."""
     for row in rows:
         own = points[row]
         for place in range(lists.shape[1]):
-            number, cost, slot = lists[row, place], 0.0, place
-            for axis in range(own.size if number >= 0 else 0):
-                cost += (np.float64(own[axis]) - np.float64(points[number, axis])) ** 2
+            number, slot = lists[row, place], place
+            cost = square_distance(own, points[number]) if number >= 0 else 0.0
             while slot > 0 and (
                 squared[row, slot - 1] > cost or (squared[row, slot - 1] == cost and indices[row, slot - 1] > number)
             ):

@@ -164,7 +164,7 @@ def cut_of_image(scaled: Floats, image: Floats) -> float:
 def normalized_cut_of_volumes(inside: Floats, volumes: Floats) -> float:
     """``Σ_j (1 − inside_j / volume_j)``, with 0 for the ratio of an empty cluster."""
     xp = array_namespace(inside)
-    return float(xp.sum(1 - ratio(inside, volumes, xp.zeros_like(inside))))
+    return max(float(xp.sum(1 - ratio(inside, volumes, xp.zeros_like(inside)))), 0.0)  # but for rounding
 
 
 def fill_empty_rows(weights: Any) -> Any:

@@ -103,8 +103,13 @@ def average_surroundings(points: Any, values: Floats, n_clusters: int) -> Floats
     if few and isinstance(drawn, np.ndarray):
         return average_nearest(drawn, theirs, n_near, points)
     blocks = (slice(begin, begin + BLOCK_ROWS) for begin in range(0, n, BLOCK_ROWS))
-    means = [xp.mean(theirs[find_neighbors(drawn, n_near, points[rows]).indices], axis=1) for rows in blocks]
-    return xp.concat(means)
+    return xp.concat([average_at(theirs, find_neighbors(drawn, n_near, points[rows]).indices) for rows in blocks])
+
+
+def average_at(values: Floats, places: Integers) -> Floats:
+    """Mean of the values at the places of each row, which may be in any order: added in theirs."""
+    xp = array_namespace(values)
+    return xp.mean(values[xp.sort(places, axis=1)], axis=1)
 
 
 def is_worth_compiling(n_points: int, n_drawn: int, n_near: int) -> bool:
@@ -124,10 +129,10 @@ def average_nearest(drawn: Floats, values: Floats, n_near: int, points: Floats, 
     means, doubtful = (average_by_loops if compiled else average_by_tables)(drawn, values, n_near, points, precision)
     if doubtful.any():
         rest = points[doubtful]
-        if precision is np.float32:
+        if precision is np.float32 and not compiled:
             means[doubtful] = average_nearest(drawn, values, n_near, rest, np.float64)
         else:
-            means[doubtful] = values[find_neighbors(drawn, n_near, rest).indices].mean(axis=1)
+            means[doubtful] = average_at(values, find_neighbors(drawn, n_near, rest).indices)
     return means
 
 
@@ -166,7 +171,7 @@ def average_by_loops(drawn: Floats, values: Floats, n_near: int, points: Floats,
         own = frame.transform(points[rows])
         found, last = exact.select_columns(frame, own, n_near + 1, 2)
         error = ROUNDING[np.float32] * (longest + np.einsum("ij,ij->i", own, own))
-        return values[found[:, :n_near]].mean(axis=1), ~(last[:, 1] - last[:, 0] > error)
+        return average_at(values, found[:, :n_near]), ~(last[:, 1] - last[:, 0] > error)
 
     blocks = [slice(begin, begin + LOOP_ROWS) for begin in range(0, points.shape[0], LOOP_ROWS)]
     return join_parts(map_in_threads(average, blocks))

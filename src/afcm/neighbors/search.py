@@ -154,13 +154,24 @@ def measure_candidates(points: Floats, queries: Floats, indices: Integers, k: in
         candidates = np.sort(indices[rows], axis=1)
         difference = points[candidates].astype(np.float64, copy=False)
         difference -= queries[rows, None, :]
-        squared = np.einsum("ijd,ijd->ij", difference, difference)
+        squared = sum_squares(difference)
         order = np.argsort(squared, axis=1, kind="stable")[:, :k]
         result.indices[rows] = np.take_along_axis(candidates, order, axis=1)
         result.squared[rows] = np.take_along_axis(squared, order, axis=1)
 
     threads.for_each(measure, _slices(indices.shape[0], indices.shape[1] * points.shape[1]))
     return result
+
+
+def sum_squares(differences: Floats) -> Floats:
+    """Sums of squares along the last axis, in four parts: in the order in which compiled loops add them, too.
+
+    So a result is the same to the last bit, whether Numba is loaded or not.
+    """
+    parts = [np.zeros(differences.shape[:-1]) for _ in range(4)]
+    for axis in range(differences.shape[-1]):
+        parts[axis % 4] += differences[..., axis] ** 2
+    return (parts[0] + parts[1]) + (parts[2] + parts[3])
 
 
 def _measure_compiled(points: Floats, candidates: Integers, k: int) -> Neighbors:
