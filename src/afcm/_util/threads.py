@@ -101,7 +101,8 @@ def map_in_threads(work: Callable[[Any], T], items: Iterable[Any]) -> list[T]:
 
 
 def _map(work: Callable[[Any], T], items: Iterable[Any]) -> Iterator[T]:
-    if _single_thread.get():
+    items = list(items)
+    if _single_thread.get() or len(items) == 1:
         return map(work, items)
     context = copy_context()  # who listens to progress here hears of it from there
     context.run(_single_thread.set, True)  # work that asks for threads itself would wait for the one it is in

@@ -192,32 +192,29 @@ def descend(points: Any, rows: Any, scale: float, before: Any, lists: Any, squar
 
 
 @compile_strict
-def square_distance(one: Any, other: Any) -> float:
-    """``‖a − b‖²`` in float64, the squares added in the order of `neighbors.search.sum_squares`, to the last bit."""
-    size = one.size
-    whole, a, b, c, d = size - size % 4, 0.0, 0.0, 0.0, 0.0
-    for axis in range(0, whole, 4):
-        a += (np.float64(one[axis]) - np.float64(other[axis])) ** 2
-        b += (np.float64(one[axis + 1]) - np.float64(other[axis + 1])) ** 2
-        c += (np.float64(one[axis + 2]) - np.float64(other[axis + 2])) ** 2
-        d += (np.float64(one[axis + 3]) - np.float64(other[axis + 3])) ** 2
-    if size > whole:
-        a += (np.float64(one[whole]) - np.float64(other[whole])) ** 2
-    if size > whole + 1:
-        b += (np.float64(one[whole + 1]) - np.float64(other[whole + 1])) ** 2
-    if size > whole + 2:
-        c += (np.float64(one[whole + 2]) - np.float64(other[whole + 2])) ** 2
-    return (a + b) + (c + d)
+def square_distance(points: Any, one: int, other: int, parts: Any) -> float:
+    """``‖x_i − x_j‖²`` in float64, squares added in the order of `neighbors.search.sum_squares`, to the last bit."""
+    n_axes = points.shape[1]
+    whole = n_axes - n_axes % 4
+    parts[:] = 0.0
+    for first in range(0, whole, 4):
+        for axis in range(4):
+            difference = np.float64(points[one, first + axis]) - np.float64(points[other, first + axis])
+            parts[axis] += difference * difference
+    for axis in range(n_axes - whole):
+        difference = np.float64(points[one, whole + axis]) - np.float64(points[other, whole + axis])
+        parts[axis] += difference * difference
+    return (parts[0] + parts[1]) + (parts[2] + parts[3])
 
 
 @compile_strict
 def measure_lists(points: Any, rows: Any, lists: Any, indices: Any, squared: Any) -> None:
     """Write the lists of some rows with distances in float64, nearest first, ties by number."""
+    parts = np.empty(4)
     for row in rows:
-        own = points[row]
         for place in range(lists.shape[1]):
             number, slot = lists[row, place], place
-            cost = square_distance(own, points[number]) if number >= 0 else 0.0
+            cost = square_distance(points, row, number, parts) if number >= 0 else 0.0
             while slot > 0 and (
                 squared[row, slot - 1] > cost or (squared[row, slot - 1] == cost and indices[row, slot - 1] > number)
             ):

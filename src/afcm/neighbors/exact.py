@@ -130,7 +130,7 @@ class CellTable:
 
 
 def make_frame(points: Floats, samples: Integers, origin: Floats) -> Frame:
-    shifted = points[samples] - origin
+    shifted = (points if samples.size == len(points) else points[samples]) - origin  # all are in rising order
     scale = 1 / (float(np.abs(shifted).max()) or 1.0)  # all samples equal: any scale will do
     shifted *= scale
     columns = shifted.T.astype(np.float32, order="C")
