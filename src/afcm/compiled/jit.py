@@ -21,6 +21,13 @@ def compile_numba(loop: Callable[..., Any], fastmath: set[str]) -> Any:
         return njit(loop, **options)
 
 
+def compile_overload(name: Callable[..., Any], choose: Callable[..., Any], fastmath: set[str]) -> Any:
+    """Let compiled loops call ``name``; ``choose`` gives the code for the types of its arguments. Needs Numba."""
+    from numba.extending import overload
+
+    return overload(name, jit_options={"fastmath": fastmath})(choose)
+
+
 def tolerate_damaged_cache(compiled: Any) -> Any:
     """Make a damaged file on disk cost a compilation, where Numba itself would fail; a compilation is told."""
     cache = getattr(compiled, "_cache", None)
