@@ -168,7 +168,7 @@ def write_memberships(degrees: Any, spread: Any, memberships: Any) -> None:
 
 @compile_loose
 def weigh_samples(spread: Any, masses: Any, fuzzy: bool, scatter: Any, weights: Any) -> float:
-    """What turns e_ij (or q²_ij) into shares, ``m_i / Σ_j e_ij`` (or ``m_i / (Σ_j q_ij)²``); returns the scatter."""
+    """Factors from e_ij (or q²_ij) to shares, ``m_i / Σ_j e_ij`` (or ``m_i / (Σ_j q_ij)²``); returns the scatter."""
     for i in range(spread.size):
         inverse = 1 / spread[i]
         weights[i] = inverse * inverse if fuzzy else inverse
