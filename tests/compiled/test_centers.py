@@ -10,8 +10,11 @@ import pytest
 from sklearn.base import clone
 
 pytest.importorskip("numba")
+from numba import njit
+
 from afcm import FCM, EntropyFCM, PlainAFCM
 from afcm.compiled import centers as center_loops
+from afcm.compiled import tiles
 from afcm.compiled.centers import NumbaPass
 from afcm.equations import fuzzy_c_means, paper
 from afcm.fitting.loop import alternate, memberships_still
@@ -92,19 +95,105 @@ def test_chunks_add_up_and_threads_do_not_matter(monkeypatch, fuzzy):
     assert all(np.array_equal(a, b) for a, b in zip(many, again, strict=True))
 
 
-@pytest.mark.parametrize(("dtype", "bits", "least", "tol"), [
-    (np.float64, np.int64, center_loops.LEAST_64, 5e-16),
-    (np.float32, np.int32, center_loops.LEAST_32, 2e-7),
+@njit
+def raise_each(exponents):
+    powers = np.empty_like(exponents)
+    for i in range(exponents.size):
+        powers[i] = tiles.raise_two(exponents[i])
+    return powers
+
+
+@pytest.mark.parametrize(("dtype", "least", "tol"), [
+    (np.float64, tiles.LEAST_64, 5e-16),
+    (np.float32, tiles.LEAST_32, 2e-7),
 ])  # fmt: skip
-def test_exponentials(dtype, bits, least, tol):
-    values = np.concatenate([np.linspace(1.05 * least, 0, 100_001), -np.geomspace(1e-300, 1, 1000)]).astype(dtype)
-    found = values.copy()
-    exponentials = center_loops.exponentiate_64 if dtype is np.float64 else center_loops.exponentiate_32
-    exponentials(found, np.empty(values.size, bits))
-    seen = values > least
-    assert np.abs(found[seen] / np.exp(values[seen].astype(np.float64)) - 1).max() < tol
+def test_powers_of_two(dtype, least, tol):
+    values = np.concatenate([np.linspace(1.05 * least, 0, 100_001), -np.geomspace(1e-300, 1, 1000), [-np.inf, least]])
+    values = values.astype(dtype)
+    found = raise_each(values)
+    seen = values >= least
+    exact = np.exp2(values[seen].astype(np.longdouble))
+    assert found.dtype == dtype
+    assert np.abs(found[seen] / exact - 1).max() < tol
     assert not found[~seen].any()
     assert found[values == 0].tolist() == [1.0] * int((values == 0).sum())
+
+
+def tile_case(size, n_columns, n_clusters, dtype):
+    """A tile and centers about a reference, filled up with zeros as the loops expect."""
+    points, centers, _ = case(size, n_columns, n_clusters, dtype=dtype)
+    reference = centers.mean(axis=0)
+    targets = np.zeros((n_clusters + n_clusters % 2, n_columns + -n_columns % 4), dtype)
+    targets[:n_clusters, :n_columns] = centers - reference
+    columns = np.full((targets.shape[1], size), np.nan, dtype)
+    tiles.transpose_tile(points, reference, columns)
+    return points - reference, targets, columns, points
+
+
+SHAPES = [(1, 1, 1), (7, 3, 2), (8, 4, 3), (13, 5, 4), (128, 16, 10), (61, 18, 7)]
+TYPES = [(np.float64, 1e-13), (np.float32, 2e-6)]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize(("dtype", "tol"), TYPES)
+def test_a_tile_is_transposed_measured_and_summed(shape, dtype, tol):
+    shifted, targets, columns, points = tile_case(*shape, dtype)
+    filled = np.zeros((shape[0], targets.shape[1]))
+    filled[:, : shape[1]] = shifted
+    assert np.array_equal(columns, filled.T.astype(dtype))
+    costs = np.full((len(targets), shape[0]), np.nan, dtype)
+    tiles.measure_distances(columns, targets, points.reshape(-1), costs)
+    exact = ((filled[None] - targets.astype(np.float64)[:, None]) ** 2).sum(axis=2)
+    np.testing.assert_allclose(costs, exact, rtol=tol)
+    lowest = np.empty(shape[0], dtype)
+    tiles.find_lowest(costs, lowest)
+    assert np.array_equal(lowest, costs.min(axis=0))
+    moments = np.ones(targets.shape)  # what is there stays there
+    tiles.add_moments(columns, costs, moments)
+    exact = 1 + costs.astype(np.float64) @ filled
+    assert np.abs(moments - exact).max() <= tol * shape[0] ** 0.5 * np.abs(exact).max()
+
+
+@pytest.mark.parametrize("fuzzy", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize(("dtype", "tol"), TYPES)
+def test_a_tile_has_the_memberships_and_shares_of_the_equation(shape, dtype, tol, weighted, fuzzy):
+    points, centers, masses = case(*shape, dtype=dtype)
+    costs = ((points[None] - centers[:, None]) ** 2).sum(axis=2)
+    exact = costs.T.astype(np.float64)
+    degrees = fuzzy_c_means.fuzzy_memberships(exact, 2.0) if fuzzy else paper.memberships(exact, 0.5)
+    shares = paper.weighted(degrees**2 if fuzzy else degrees, masses if weighted else None)
+    lowest, spread, scatter, weights = costs.min(axis=0), *np.empty((3, shape[0]), dtype)
+    if fuzzy:
+        tiles.sharpen_tile(costs, lowest, spread, scatter)
+    else:
+        tiles.soften_tile(costs, 0.5, lowest, spread, scatter)
+    found, totals = np.empty_like(costs), np.ones(shape[2])
+    tiles.write_memberships(costs, spread, found)
+    np.testing.assert_allclose(found.T, degrees, atol=tol)
+    total = tiles.weigh_samples(spread, masses if weighted else masses[:0], fuzzy, scatter, weights)
+    assert total == pytest.approx((shares * exact).sum(), rel=tol * shape[0] ** 0.5)
+    tiles.weigh_memberships(costs, weights, fuzzy, totals)
+    np.testing.assert_allclose(costs.T, shares, atol=2 * tol)
+    np.testing.assert_allclose(totals, 1 + shares.sum(axis=0), rtol=2 * tol)
+
+
+@pytest.mark.parametrize("fuzzy", [False, True])
+@pytest.mark.parametrize(("dtype", "tol"), TYPES)
+def test_watched_samples_have_the_memberships_of_the_equation(fuzzy, dtype, tol, monkeypatch):
+    monkeypatch.setattr(center_loops, "WATCHED_ROWS", 150)
+    points, centers, masses = case(1001, 5, 3, dtype=dtype)
+    masses[::3] = 0
+    for weights in (None, masses):
+        look = NumbaPass(points, weights, fuzzy)
+        before, after = (
+            fuzzy_c_means.fuzzy_memberships(costs, 2.0) if fuzzy else paper.memberships(costs, 0.5)
+            for costs in (paper.squared_distances(look.watched.astype(np.float64), at) for at in (centers, centers + 1))
+        )
+        _, change = look(centers + 1, 0.5, (centers, 0.5))
+        assert 150 <= len(look.watched) <= 300
+        assert change == pytest.approx(np.abs(after - before).max(), abs=20 * tol)
 
 
 def test_memory_mapped_and_read_only_samples(tmp_path):
