@@ -121,13 +121,13 @@ def test_powers_of_two(dtype, least, tol):
 
 def tile_case(size, n_columns, n_clusters, dtype):
     """A tile and centers about a reference, filled up with zeros as the loops expect."""
-    points, centers, _ = case(size, n_columns, n_clusters, dtype=dtype)
+    points, centers, masses = case(size, n_columns, n_clusters, dtype=dtype)
     reference = centers.mean(axis=0)
     targets = np.zeros((n_clusters + n_clusters % 2, n_columns + -n_columns % 4), dtype)
     targets[:n_clusters, :n_columns] = centers - reference
     columns = np.full((targets.shape[1], size), np.nan, dtype)
     tiles.transpose_tile(points, reference, columns)
-    return points - reference, targets, columns, points
+    return points - reference, targets, columns, masses
 
 
 SHAPES = [(1, 1, 1), (7, 3, 2), (8, 4, 3), (13, 5, 4), (128, 16, 10), (61, 18, 7)]
@@ -137,12 +137,12 @@ TYPES = [(np.float64, 1e-13), (np.float32, 2e-6)]
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize(("dtype", "tol"), TYPES)
 def test_a_tile_is_transposed_measured_and_summed(shape, dtype, tol):
-    shifted, targets, columns, points = tile_case(*shape, dtype)
+    shifted, targets, columns, _ = tile_case(*shape, dtype)
     filled = np.zeros((shape[0], targets.shape[1]))
     filled[:, : shape[1]] = shifted
     assert np.array_equal(columns, filled.T.astype(dtype))
     costs = np.full((len(targets), shape[0]), np.nan, dtype)
-    tiles.measure_distances(columns, targets, points.reshape(-1), costs)
+    tiles.measure_distances(columns, targets, costs)
     exact = ((filled[None] - targets.astype(np.float64)[:, None]) ** 2).sum(axis=2)
     np.testing.assert_allclose(costs, exact, rtol=tol)
     lowest = np.empty(shape[0], dtype)

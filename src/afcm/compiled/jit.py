@@ -28,28 +28,6 @@ def compile_overload(name: Callable[..., Any], choose: Callable[..., Any], fastm
     return overload(name, jit_options={"fastmath": fastmath})(choose)
 
 
-def make_prefetch() -> Any:
-    """``prefetch(array, index)`` for compiled loops: this entry will be read soon. Needs Numba."""
-    from llvmlite import ir
-    from numba.core import types
-    from numba.extending import intrinsic
-
-    @intrinsic
-    def prefetch(_context: Any, array: Any, index: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-            address = builder.bitcast(builder.gep(data, [arguments[1]]), ir.IntType(8).as_pointer())
-            number = ir.IntType(32)
-            kind = ir.FunctionType(ir.VoidType(), [address.type, number, number, number])
-            function = builder.module.declare_intrinsic("llvm.prefetch", [address.type], kind)
-            builder.call(function, [address, number(0), number(3), number(1)])  # to read, keep near, data
-            return context.get_dummy_value()
-
-        return types.void(array, index), generate
-
-    return prefetch
-
-
 def tolerate_damaged_cache(compiled: Any) -> Any:
     """Make a damaged file on disk cost a compilation, where Numba itself would fail; a compilation is told."""
     cache = getattr(compiled, "_cache", None)

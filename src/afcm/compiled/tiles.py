@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from afcm.compiled.jit import compile_numba, compile_overload, make_prefetch
+from afcm.compiled.jit import compile_numba, compile_overload
 
 # Bytes of a column of a tile, so that all of a tile fits the nearest caches.
 TILE_BYTES = 1024
@@ -31,7 +31,6 @@ FORMATS: dict[int, tuple[Any, ...]] = {
 # SIMD needs sums in any order; but where a number is rounded by adding a large constant, that must stay as written.
 compile_loose = partial(compile_numba, fastmath={"reassoc", "contract", "nsz"})
 compile_strict = partial(compile_numba, fastmath={"contract"})
-prefetch = make_prefetch()
 
 
 def raise_two(exponent: Any) -> Any:
@@ -75,18 +74,10 @@ def transpose_tile(points: Any, reference: Any, columns: Any) -> None:
 
 
 @compile_loose
-def measure_distances(columns: Any, targets: Any, following: Any, costs: Any) -> None:
-    """Squared distances of a tile to the centers (from differences: no digits cancel).
-
-    Meanwhile the samples of the following tile come from memory, a part with each pair of clusters.
-    """
+def measure_distances(columns: Any, targets: Any, costs: Any) -> None:
+    """Squared distances of a tile to the centers (from differences: no digits cancel)."""
     costs[:] = 0
-    line = 64 // costs.itemsize
-    part = -(-following.size * CLUSTERS_AT_ONCE // (line * targets.shape[0])) * line
     for j in range(0, targets.shape[0], CLUSTERS_AT_ONCE):
-        begin = j // CLUSTERS_AT_ONCE * part
-        for index in range(begin, min(begin + part, following.size), line):
-            prefetch(following, index)
         first, second = costs[j], costs[j + 1]
         for k in range(0, targets.shape[1], COLUMNS_AT_ONCE):
             a, b, c, d = columns[k], columns[k + 1], columns[k + 2], columns[k + 3]
@@ -245,7 +236,7 @@ def scan_samples(  # noqa: PLR0917
         costs = room[(4 + n_columns) * size : (4 + n_columns + n_rows) * size].reshape(n_rows, size)
         lowest, spread, heat, weights, degrees = numbers[0], numbers[1], numbers[2], numbers[3], costs[: totals.size]
         transpose_tile(some, reference, columns)
-        measure_distances(columns, targets, points[start + tile : start + 2 * tile].reshape(-1), costs)
+        measure_distances(columns, targets, costs)
         find_lowest(degrees, lowest)
         if fuzzy:
             sharpen_tile(degrees, lowest, spread, heat)
