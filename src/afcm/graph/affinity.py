@@ -16,7 +16,7 @@ from array_api_compat import array_namespace, device
 
 from afcm._typing import Floats, Integers
 from afcm._util.optional import is_loaded, is_usable
-from afcm.arrays import backend_of, to_host
+from afcm.arrays import backend_of, is_tensor, to_host
 from afcm.arrays.numpy_arrays import number_pieces
 from afcm.graph.kernels import KERNELS, neighbor_lists
 from afcm.linalg.products import map_row_blocks, parallelize
@@ -184,11 +184,11 @@ def neighbor_weights(found: Neighbors, k: int, *, kernel: str, bandwidth: float 
     def weigh(near: Neighbors) -> Floats:
         return KERNELS[kernel](neighbor_lists(near, k, bandwidth, scales))
 
-    if isinstance(found.squared, np.ndarray):
+    if is_tensor(scales):
+        weights = weigh(found)
+    else:
         parts = map_row_blocks(lambda rows: weigh(found.take(rows)), len(scales))
         weights = parts[0] if len(parts) == 1 else np.concatenate(parts)
-    else:
-        weights = weigh(found)
     return sort_columns(neighbor_matrix(weights, found.indices, found.indices.shape[0]))
 
 
