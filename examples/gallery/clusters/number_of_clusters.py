@@ -2,8 +2,9 @@
 How many clusters?
 ==================
 
-`select_n_clusters` looks at a range of numbers with six criteria and gives one recommendation
-with a reason. The recommendation comes from valleys in the neighbor graph, not from a vote.
+`select_n_clusters` compares a range of numbers by six criteria, and gives one recommendation
+with a reason. The recommendation comes from gaps (*valleys*) in the neighbor graph, and not
+from a vote of the criteria.
 """
 
 import warnings
@@ -33,7 +34,7 @@ print(model.n_clusters_, model.n_clusters_range_)
 # %%
 # Data without clusters
 # ---------------------
-# Many criteria cannot say "one". This one can, and warns so that a program notices.
+# Many criteria cannot answer "one cluster". This one can, and it warns, so that you notice.
 cloud = np.random.default_rng(0).normal(size=(400, 2))
 with warnings.catch_warnings(record=True) as said:
     warnings.simplefilter("always", NoClustersWarning)
