@@ -7,6 +7,7 @@ with a reason. The recommendation comes from gaps (*valleys*) in the neighbor gr
 from a vote of the criteria.
 """
 
+import textwrap
 import warnings
 
 import matplotlib.pyplot as plt
@@ -18,7 +19,7 @@ from afcm.exceptions import NoClustersWarning
 
 X, _ = make_blobs(400, centers=4, cluster_std=0.8, random_state=3)
 selection = select_n_clusters(X, range(1, 8), random_state=0)
-print(selection.reason)
+print(textwrap.fill(selection.reason, 90))
 print(selection)
 
 # %%
@@ -39,7 +40,8 @@ cloud = np.random.default_rng(0).normal(size=(400, 2))
 with warnings.catch_warnings(record=True) as said:
     warnings.simplefilter("always", NoClustersWarning)
     lonely = AFCM("auto", random_state=0).fit(cloud)
-print(lonely.n_clusters_, "-", said[0].message)
+print(lonely.n_clusters_, "cluster")
+print(textwrap.fill(str(said[0].message), 90))
 
 figure, axes = plt.subplots(1, 2, figsize=(8, 3.6), layout="constrained")
 for ax, points, fitted in zip(axes, (X, cloud), (model, lonely), strict=True):

@@ -7,6 +7,7 @@ such a column (proline, in the hundreds), and AFCM warns about it. The cure is a
 a scaler in front.
 """
 
+import textwrap
 import warnings
 
 import matplotlib.pyplot as plt
@@ -22,7 +23,7 @@ wine = load_wine(as_frame=True)
 with warnings.catch_warnings(record=True) as said:
     warnings.simplefilter("always", ScaleWarning)
     raw = AFCM(3, random_state=0).fit(wine.data)
-print(said[0].message)
+print(textwrap.fill(str(said[0].message), 90))
 
 # %%
 # `TableScaler` gives every column an equal say. It takes categories, dates and missing values,
