@@ -16,7 +16,7 @@ mpl.use("Agg")
 ROOT = Path(__file__).parents[1]
 QUICK = os.environ.get("AFCM_DOCS") == "quick"
 # Examples that `AFCM_DOCS=quick` shows without running; all others run within seconds.
-SLOW = ("comparing", "dask_arrays", "million_rows", "digits_and_new_samples", "convergence", "number_of_clusters")
+SLOW = ("comparing", "dask_arrays", "million_rows", "digits_", "known_labels", "convergence", "number_of_clusters")
 SECTIONS = ("clusters", "memberships", "large", "work", "paper")
 
 project = "afcm"
@@ -110,6 +110,7 @@ html_theme_options: dict[str, Any] = {
     "pygments_dark_style": "a11y-high-contrast-dark",
     "article_header_start": ["breadcrumbs"],
 }
+html_context = {"default_mode": "auto"}  # light or dark as the system is, until the reader chooses
 html_sidebars = {"index": [], "get-started": []}
 
 
@@ -121,6 +122,7 @@ def skip_foreign_members(_app: Any, _what: str, name: str, obj: Any, skip: bool,
 
 def adapt_source(_app: Any, docname: str, source: list[str]) -> None:
     """Links to folders, which a site has not, become words; tables of `make trust` get a title."""
+    source[0] = re.sub(r"\n\n( *```)\n", r"\n\1\n", source[0])  # doctest wants the empty line, a reader does not
     source[0] = re.sub(r"\[([\w-]+/)\]\([\w-]+\)", r"`docs/\1`", source[0])
     folder, _, name = docname.rpartition("/")
     if folder == "trust":

@@ -14,11 +14,28 @@ document.addEventListener("DOMContentLoaded", () => {
   for (const cell of document.querySelectorAll(".bd-content td")) {
     cell.classList.toggle("wordy", cell.textContent.length > 40);
   }
+  document.querySelectorAll(".bd-content table").forEach(nameColumns);
   if (location.pathname.includes("/guide/")) {
     foldLongCode();
     letWidePicturesScroll();
   }
 });
+
+// Tables of words, as against those of numbers: on phones their rows become short lists (site.css).
+const MOST_COLUMNS = 4;
+
+function nameColumns(table) {
+  const columns = [...(table.tHead?.rows[0]?.cells ?? [])].map((head) => head.textContent.trim());
+  const rows = [...table.tBodies].flatMap((body) => [...body.rows]);
+  const wide = Math.max(0, ...rows.map((row) => row.cells.length));
+  if (wide < 2 || wide > MOST_COLUMNS || !table.querySelector("td.wordy")) return;
+  table.classList.add("words");
+  for (const row of rows) {
+    [...row.cells].forEach((cell, place) => {
+      if (place > 0 && columns[place]) cell.dataset.column = columns[place].replace(/[^?]$/, "$&:");
+    });
+  }
+}
 
 // The guide is read for its pictures: code of more lines than this waits behind a line of text.
 const MOST_LINES = 16;

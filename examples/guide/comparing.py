@@ -2,14 +2,14 @@
 Comparing algorithms
 ====================
 
-The toy sets of scikit-learn's well-known comparison, and the paper's spirals and rings, with
-six methods. The title of a cell is the share of samples in the right cluster (without the
-background where there is some), the number in the corner the time of one fit in seconds, on the
-machine that built this page and with whatever else it did.
+This page runs six methods on thirteen toy sets: those of scikit-learn's well-known comparison,
+the paper's spirals and rings, and a few that are hard for AFCM. Above each picture stands the
+share of samples in the right cluster, in red from 90 % down (background samples do not count).
+In the corner is the time of one fit in seconds, on the machine that built this page.
 
-Nothing was tuned for a single set: all methods that take a number of clusters get the true one,
-and everything else is as it comes. SpectralClustering has the graph of 10 neighbors, HDBSCAN
-``min_cluster_size=15``.
+No method was tuned for a single set. Methods that take a number of clusters get the true one.
+All other parameters have their defaults, except that SpectralClustering works on a graph of
+nearest neighbors and HDBSCAN has ``min_cluster_size=15``.
 """
 
 import time
@@ -114,6 +114,7 @@ for row, (name, (samples, y)) in zip(axes, sets.items(), strict=True):
             ha="right",
             va="bottom",
             fontsize=8,
+            bbox={"facecolor": "white", "alpha": 0.8, "linewidth": 0, "pad": 1},
         )
         head = f"{title}\n" if name == "circles" else ""
         ax.set_title(
@@ -125,35 +126,40 @@ for row, (name, (samples, y)) in zip(axes, sets.items(), strict=True):
 # %%
 # Who fails where
 # ---------------
-# Everything below 90 %, in words. Read the last line of the grid with care: there is nothing to
-# find, and every method that is told "one cluster" is right; HDBSCAN is told nothing.
+# The same shares as numbers, in percent, with a star at those up to 90. The last row needs
+# care: there is nothing to find in it, so a method that is told "one cluster" cannot fail.
+# HDBSCAN is not told.
 
-for (name, title), share in shares.items():
-    if share < 0.9:
-        print(f"{name:<16} {title:<20} {share:.0%}")
+titles = [title.replace("\n", "") for title in make_methods(2)]
+print(" " * 15 + "".join(f"{title[:8]:>10}" for title in titles))
+for name in sets:
+    row = [shares[name, title] for title in titles]
+    cells = [f"{100 * share:>9.0f}{'*' if share <= 0.9 else ' '}" for share in row]
+    print(f"{name:<15}" + "".join(cells))
 
 # %%
-# * **KMeans, GaussianMixture, FCM** describe a cluster by a center (and a scatter). They are
-#   the right choice for blobs, and hopeless on rings and spirals. GaussianMixture is at home
-#   where Gaussians overlap or cross.
-# * **SpectralClustering** follows shapes as AFCM does, and loses them when background joins the
-#   clusters.
-# * **HDBSCAN** finds shapes and noise without a number of clusters. It leaves many samples
-#   without a cluster where densities differ or clusters touch (gray), and these count as wrong
+# * **KMeans, GaussianMixture and FCM** describe a cluster by its center (and its spread). They
+#   are the right choice for blobs, and cannot find rings or spirals. GaussianMixture is at its
+#   best where Gaussian clusters overlap or cross.
+# * **SpectralClustering** follows shapes as AFCM does, but loses them when background samples
+#   connect the clusters (*moons and haze*).
+# * **HDBSCAN** finds shapes and noise, and the number of clusters too. Where densities differ
+#   or clusters touch, it leaves many samples without a cluster (gray). These count as wrong
 #   here.
-# * **AFCM** fails where clusters run into each other: the **wide circles** leave no gap, and
-#   the arms of the **star** share their middle. A graph cannot know which arm a sample there
-#   belongs to. On the cross, the same with two arms, its second opinion helps (a mixture of
-#   small Gaussians, asked where clusters touch); with five it does not.
+# * **AFCM** fails where clusters run into each other. The *wide circles* leave no gap between
+#   them. The arms of the *star* share their middle, and a graph cannot tell which arm a sample
+#   there belongs to. On the *cross* AFCM gets it right, because it compares its answer with
+#   that of a mixture of small Gaussians where clusters touch; on the five arms of the star this
+#   does not help.
 #
-# One draw of each set is an illustration, not a measurement. Measurements with many seeds and
-# with the spread are in :doc:`/label-free` and :doc:`/noise-results`.
+# One draw of each set is an illustration and not a measurement. You find measurements over many
+# draws in :doc:`/label-free` and :doc:`/noise-results`.
 #
-# May it count by itself?
-# -----------------------
-# With ``AFCM("auto")`` nobody says how many clusters there are. It counts what is separated by
-# a gap that is deeper than chance makes it, and rather says too few than too many: of some of
-# these sets 500 samples are not enough for it.
+# Can it find the number of clusters?
+# -----------------------------------
+# ``AFCM("auto")`` is not told how many clusters there are. It counts groups that are separated
+# by a gap in density, if the gap is deeper than one that chance would leave. When in doubt it
+# counts too few rather than too many. For some of these sets 500 samples are not enough.
 
 for name, (X, y) in sets.items():
     with warnings.catch_warnings():

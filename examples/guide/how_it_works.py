@@ -2,12 +2,16 @@
 How it works
 ============
 
-k-means describes a cluster by its center. That is right for clusters that are balls, and wrong
-for all others. AFCM describes a cluster by **who is near whom**: it joins neighbors to a graph,
-unfolds the graph, and looks for balls where the clusters have become balls.
+k-means describes a cluster by its center. That works for clusters that are round, and for no
+others. AFCM describes a cluster by **which samples are neighbors**. It does so in three steps:
 
-This page does it step by step on two spirals. Every picture is made by the code above it;
-read the code or skip it.
+1. It joins each sample to its nearest neighbors. That gives a graph.
+2. It gives each sample new coordinates, so that samples with many connections come close
+   together. In these coordinates every cluster is a compact heap, whatever shape it had before.
+3. It finds the heaps, and works out how probable each cluster is for each sample.
+
+This page shows every step on two spirals. Each picture is made by the code above it, which you
+can read or skip.
 """
 
 import matplotlib.pyplot as plt
@@ -24,9 +28,9 @@ X, y = make_spirals(600, random_state=0)
 # %%
 # 1. The samples
 # --------------
-# Two spirals, 300 samples each. The crosses are their means. Around each mean lie samples of
-# both spirals, so no center can tell the spirals apart: `PlainAFCM` (fuzzy c-means that learns
-# its fuzziness) cuts straight through both.
+# There are two spirals of 300 samples each. The crosses mark their means, and both means have
+# samples of both spirals around them. So no method that looks for centers can tell the spirals
+# apart. On the right is `PlainAFCM`, AFCM without the graph: it cuts straight through both.
 
 plain = PlainAFCM(2, random_state=0).fit(X)
 
@@ -38,7 +42,7 @@ axes[0].scatter(
 axes[0].set_title("samples, and the means of the spirals")
 axes[1].scatter(*X.T, s=9, color=COLORS[plain.labels_])
 axes[1].set_title(
-    f"PlainAFCM: {clustering_accuracy(y, plain.labels_):.0%} right, a coin would have 50 %"
+    f"PlainAFCM: {clustering_accuracy(y, plain.labels_):.0%} right, guessing: about 50%"
 )
 for ax in axes:
     ax.set_aspect("equal")
@@ -46,10 +50,11 @@ for ax in axes:
 # %%
 # 2. Neighbors
 # ------------
-# Each sample is joined to its nearest neighbors. How many? ``1.5 log2(n / c)``: more samples in
-# a cluster need a few more neighbors to hang together. `AFCM.prepare` stops after this step and
-# shows the graph. Near samples get heavy edges and far ones light edges, relative to what is
-# usual around them, so no length has to be chosen.
+# AFCM joins each sample to its nearest neighbors. It takes ``1.5 log2(n / c)`` of them for n
+# samples and c clusters, because larger clusters need a few more neighbors to hold together.
+# Close neighbors get heavy edges and distant ones light edges. "Close" means close compared
+# with other distances in that place, so you have no length or radius to choose. `AFCM.prepare`
+# stops after this step and returns the graph.
 
 prepared = AFCM(2, density_strength=0).prepare(X)  # for now all samples count the same
 print(f"{prepared.n_nodes} nodes, {prepared.base.affinity.nnz // 2} edges")
@@ -76,13 +81,13 @@ axes[0].set_title("each sample and its neighbors")
 axes[1].set(xlim=(-1.2, 1.2), ylim=(-1.2, 1.2), title="the middle, enlarged")
 
 # %%
-# 3. Edges that mislead fade
-# --------------------------
-# Real data have samples between the clusters, and edges over them join what does not belong
-# together. Here we add 60 stray samples to see it (left). Two things make such bridges weak
-# (right). A sample that is lonelier than its surroundings hardly counts: its *mass* in the
-# graph is small. And edges whose two ends lie apart in the *whole* graph fade; this is called
-# *sharpening*.
+# 3. Weaken the bridges
+# ---------------------
+# Real data have stray samples between the clusters, and these build bridges that connect what
+# does not belong together. We add 60 of them to see this (left). AFCM weakens the bridges in
+# two ways (right). First, a sample whose neighbors are unusually far away counts for little: it
+# has a small *mass*. Second, an edge becomes lighter if the rest of the graph hardly connects
+# its two ends. We call that *sharpening*.
 
 rng = np.random.default_rng(0)
 X = np.vstack([X, rng.uniform(X.min(axis=0), X.max(axis=0), size=(60, 2))])
@@ -96,10 +101,11 @@ axes[1].set_title("the graph that AFCM uses")
 # %%
 # 4. Unfold the graph
 # -------------------
-# Now each sample gets new coordinates, so that samples joined by heavy edges come close
-# together. These are the leading eigenvectors of the graph; spectral clustering uses them, too.
-# In the new coordinates (`embedding_`) each spiral is a small heap: `AFCM` finds the heaps with
-# fuzzy c-means **while** it learns the coordinates, so that each helps the other.
+# Now each sample gets new coordinates, such that samples joined by heavy edges lie close
+# together. They start as the leading eigenvectors of the graph, which spectral clustering uses,
+# too. In the new coordinates (`embedding_`, left) each spiral is one compact heap, and heaps
+# are what fuzzy c-means is good at. `AFCM` runs it and adjusts the coordinates in turn, until
+# both agree.
 
 model = AFCM(2, random_state=0).fit(X)
 share = clustering_accuracy(y, model.labels_[:600])
@@ -113,12 +119,14 @@ axes[1].set(title="the clusters, in the plane of the samples", aspect="equal")
 # %%
 # 5. What γ does
 # --------------
-# Classical fuzzy c-means has a *fuzzifier* that somebody must choose: near 1 all memberships
-# are 0 or 1, large ones make them all alike. The paper's idea is to learn it. γ is that learned
-# number: ``membership ∝ exp(−γ · squared distance)``. Where clusters are tight γ becomes large
-# and memberships sharp; where they are wide γ becomes small.
+# In fuzzy c-means every sample has a *membership* in each cluster, a number between 0 and 1.
+# How gradual the memberships are is set by a *fuzzifier*, and the user has to choose it. The
+# paper's idea is to learn it from the data. The learned number is called γ, and
+# ``membership ∝ exp(−γ · squared distance to the center)``. For tight clusters γ becomes large
+# and the memberships change abruptly; for wide ones γ becomes small and they change gradually.
 #
-# Without the graph this is exact statistics: ``1 / (2 γ)`` is the variance of the clusters.
+# Without the graph γ has an exact meaning: ``1 / (2 γ)`` is the variance of the clusters. Here
+# `PlainAFCM` recovers the spread from which the samples were drawn:
 
 figure, axes = plt.subplots(
     1, 3, figsize=(9, 2.8), layout="constrained", sharex=True, sharey=True
@@ -131,16 +139,18 @@ for ax, spread in zip(axes, (0.5, 1.0, 1.6), strict=True):
     ax.set_title(f"true spread {spread}, learned {learned:.2f}\nγ = {soft.gamma_:.2f}")
 
 # %%
-# In the embedding of a graph, though, γ has no such limit: clusters that the graph separates
-# lie on top of each other there, and γ grows until the paper's own memberships are 0 or 1 even
-# where two clusters overlap. So `AFCM` reports something else.
+# In the new coordinates of step 4 this does not work. There all samples of a cluster lie almost
+# on one point, so γ grows without limit, and the memberships become 0 or 1 even where two
+# clusters overlap. That is why `AFCM` does not report these memberships (it keeps them as
+# `paper_memberships_`) but computes better ones.
 #
-# 6. Memberships that mean something
-# ----------------------------------
-# After the clusters are found, AFCM fits small Gaussians inside them, among the samples and not
-# in the embedding, and asks: how probable is each cluster, given where this sample lies? That
-# is `memberships_`. Where clusters do not touch, it is 0 or 1, and that is the answer. Where
-# they meet, it is soft.
+# 6. When memberships are soft
+# ----------------------------
+# Once the clusters are found, AFCM goes back to the original coordinates. It fits one or more
+# Gaussians inside each cluster and asks: how probable is each cluster for a sample in this
+# place? The answers are the `memberships_`. If two clusters do not touch, they are 0 or 1, and
+# rightly so (left). If the clusters overlap, they change gradually from one to the other
+# (right). The titles count the samples in doubt: those whose largest membership is below 0.9.
 
 figure, axes = plt.subplots(
     1, 2, figsize=(9, 3.6), layout="constrained", sharex=True, sharey=True
@@ -158,22 +168,31 @@ figure.colorbar(shown, ax=axes, label="membership in cluster 0")
 # %%
 # 7. Who belongs to no cluster?
 # -----------------------------
-# Memberships say *which* cluster. Whether a sample belongs to any, `outlier_scores_` say: the
-# probability of being background. Here are the spirals with the stray samples again.
+# Memberships tell *which* cluster a sample belongs to, not *whether* it belongs to one at all.
+# For this there are `outlier_scores_`: the probability that a sample is background. Here are
+# the spirals with the 60 strays again.
 
 plots.OutliersDisplay.from_estimator(model, X)
+caught = int((model.outlier_scores_[600:] >= 0.5).sum())
+print(f"{caught} of 60 strays have a score of at least 0.5")
 print(f"estimated share of background: {model.noise_share_:.0%} (true: {60 / 660:.0%})")
+
+# %%
+# The other strays lie on a spiral or close to it, where they look like its own samples.
 
 # %%
 # In short
 # --------
-# * **When to use it:** clusters of any shape, some noise, and you want probabilities, labels
-#   for new samples, or the number of clusters. Mostly there is nothing to tune.
-# * **When not:** your clusters are balls and there are very many samples (`KMeans` is faster),
-#   or you want the density of the data itself (`GaussianMixture`). Labels alone you can often
-#   have from spectral clustering on the same graph: the gain in labels comes from the graph,
-#   not from the fuzzy part.
-# * **What it cannot do:** clusters that overlap so far that they are one heap. Then
-#   `AFCM("auto")` says "one cluster".
+# * **What it does:** it clusters by neighborhood instead of by distance from a center, and
+#   gives each sample a probability for each cluster and a probability of being noise.
+# * **When to use it:** if your clusters may have any shape, if there is some noise, or if you
+#   want probabilities, labels for new samples, or the number of clusters. Usually you need not
+#   tune anything.
+# * **When not to:** if your clusters are round and you have very many samples (`KMeans` is
+#   faster), or if you want to model the density of the data (`GaussianMixture`). If you only
+#   want labels, spectral clustering on the same graph is often as good: the graph brings most
+#   of the gain, not the fuzzy part.
+# * **What it cannot do:** separate clusters that overlap so much that they look like one. There
+#   `AFCM("auto")` answers "one cluster".
 #
 # Next: :doc:`comparing`, or :doc:`/memberships`.

@@ -61,7 +61,7 @@ def test_clusterers_without_scores_have_no_such_column():
 def test_many_clusters_are_cut_and_empty_ones_drawn():
     page = summary_of(PlainAFCM(MOST_ROWS + 3, n_init=1, tol=0.1, random_state=0).fit(X))
     assert len(page.findall(".//tbody/tr")) == MOST_ROWS
-    assert page.findall("p")[-1].text == "… and 3 smaller clusters"
+    assert page.findall("p")[-1].text == "… and 3 more clusters"
     assert sample_curve(np.array([])).size == 0
 
 

@@ -55,10 +55,7 @@ def test_the_reference_names_what_exists():
 @pytest.mark.parametrize("name", sorted(names_in_the_reference()))
 def test_what_the_reference_describes_has_an_example(name):
     parent, _, last = f"afcm.{name}".rpartition(".")
-    found = getattr(importlib.import_module(parent), last)
-    if isinstance(found, type) and issubclass(found, Exception | Warning):
-        pytest.skip("an error or a warning is met, not called")
-    assert ">>>" in found.__doc__
+    assert ">>>" in getattr(importlib.import_module(parent), last).__doc__
 
 
 @pytest.mark.parametrize(
@@ -81,7 +78,7 @@ def test_what_the_reference_describes_has_an_example(name):
         ("memberships.md", "14 points in the mean, against 31", "label-free.md", "| 71.8 | 14.3 |"),
         ("memberships.md", "its error rises from 5 to 24", "label-free.md", "USPS 24, with the walk 5"),
         ("choosing-parameters.md", "moved by 0.5 points", "label-free.md", "the mean ACC moves by 0.5"),
-        ("counting.md", "none in 98.3 %", "label-free.md", "| 240 | 98.3 |"),
+        ("counting.md", "none in 97.1 %", "label-free.md", "| 240 | 97.1 |"),
         ("faq.md", "about 1.5 GB for a million rows", "performance.md", "| 1.61 | 1,501 |"),
         ("large-data.md", "some 40 milliseconds a sweep", "performance.md", "| PlainAFCM | 38.6 |"),
     ],
@@ -185,9 +182,13 @@ def test_a_main_page_is_accessible_and_asks_nothing_of_the_network(name, scheme,
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", MAIN_PAGES)
-def test_a_main_page_fits_a_phone(name, site, browser):
-    page, _ = open_page(browser, site / f"{name}.html", viewport={"width": 400, "height": 800})
-    too_wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
-    page.context.close()
-    assert too_wide <= 0
+def test_every_page_fits_a_phone(site, browser):
+    pages = [path for path in sorted(site.rglob("*.html")) if "_static" not in path.parts]
+    context = browser.new_context(reduced_motion="reduce", viewport={"width": 400, "height": 800})
+    page, too_wide = context.new_page(), {}
+    for path in pages:
+        page.goto(path.as_uri())
+        too_wide[str(path.relative_to(site))] = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+    context.close()
+    assert len(pages) > 100
+    assert not {name: excess for name, excess in too_wide.items() if excess > 0}

@@ -167,14 +167,12 @@ def test_convergence():
 
 def test_components():
     assert words.describe_components(1, 3) == words.describe_components(None, 3) == ""
-    assert words.describe_components(2, 3) == "The neighbour graph falls into 2 pieces with no edge between them."
+    assert words.describe_components(2, 3) == "The neighbor graph falls into 2 pieces with no edge between them."
     assert words.describe_components(5, 3) == (
-        "The neighbour graph falls into 5 pieces with no edge between them, more than clusters: pieces near each other "
+        "The neighbor graph falls into 5 pieces with no edge between them, more than clusters: pieces near each other "
         "were joined."
     )
-    assert words.describe_components(5, 3, joins=False).endswith(
-        "the labels are partly arbitrary. Use more neighbours."
-    )
+    assert words.describe_components(5, 3, joins=False).endswith("the labels are partly arbitrary. Use more neighbors.")
 
 
 def test_scores_say_that_the_fit_never_saw_the_classes():

@@ -2,8 +2,8 @@
 Handwritten digits, and samples that come later
 ===============================================
 
-1797 pictures of 8 × 8 pixels. Half of them are clustered, the others are placed afterwards with
-``predict``, without fitting again. No label is used in the fit.
+There are 1797 pictures of 8 × 8 pixels. We cluster half of them, and place the others
+afterwards with ``predict``, without fitting again. The fit uses no labels.
 """
 
 import matplotlib.pyplot as plt
@@ -31,8 +31,8 @@ for cluster, ax in enumerate(axes.flat):
     ax.set(title=f"{len(members)} pictures", xticks=[], yticks=[])
 
 # %%
-# Two digits in one cluster, or one digit in two clusters, is what a clustering does that knows
-# no digits: it finds shapes.
+# Some clusters may mix two digits, and some digits may have two clusters: a clustering does not
+# know what a digit is, only which pictures look alike.
 #
 # The pictures it is least sure of
 # --------------------------------

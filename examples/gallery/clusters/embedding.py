@@ -2,9 +2,9 @@
 The embedding, a picture of your data
 =====================================
 
-`AFCM` is a transformer, too: ``embedding_`` has one column for each cluster, and new samples
-get rows by ``transform``. It is what the graph knows, so it shows clusters and not distances
-within them.
+`AFCM` is a transformer, too: ``embedding_`` has one column for each cluster, and ``transform``
+gives rows for new samples. It comes from the graph, so it shows clusters well, but not the
+distances within them.
 """
 
 import matplotlib.pyplot as plt
@@ -25,7 +25,7 @@ plots.EmbeddingDisplay(positions, model.memberships_, axis_names=("PC 1", "PC 2"
 )
 
 # %%
-# Left: in the embedding each species is a heap; samples are jittered, because many lie on one
-# point. Right: the same memberships on two principal components. Any other positions will do,
-# for instance those of UMAP. Colors are mixed by membership: a pale, mixed color is a flower
-# between two clusters.
+# Left: in the embedding each cluster is a compact heap. Samples are jittered, because many lie
+# on one point. Right: the same memberships, drawn on two principal components; you can use any
+# other positions, for instance those of UMAP. Colors are mixed by membership, so a pale, mixed
+# color is a flower between two clusters.

@@ -2,9 +2,9 @@
 A few known labels
 ==================
 
-Somebody knows the class of a few samples: give these to ``fit``, and −1 for all others. Known
-samples keep their class, and the others follow along the graph. Clusters then have the numbers
-(or names) that the known labels have.
+If you know the class of a few samples, give these to ``fit``, with −1 for all others. The known
+samples keep their class, and the others follow along the graph. The clusters then have the
+numbers (or names) of your labels.
 """
 
 import matplotlib.pyplot as plt
@@ -61,5 +61,5 @@ names[order[y[order] == 6][:3]] = "six"
 print(AFCM(10, random_state=0).fit(X, names).cluster_names_.tolist())
 
 # %%
-# More is not always better: a known sample in the wrong cluster can misname it. What was
-# measured, also where it loses, is in :doc:`/known-labels`.
+# More labels are not always better: a known sample that lies in another cluster can give that
+# cluster the wrong name. Measurements, and where it gets worse, are in :doc:`/known-labels`.

@@ -19,14 +19,14 @@ model = AFCM(8, random_state=0).fit(X)
 print(model.levels_)
 
 # %%
-# The tree: a line at every join, with the cut between the two. From three clusters on, nothing
-# leads from one to another.
+# The tree has a line at every join, with the cut between the two clusters. A cut of 0 means
+# that no edge leads from one to the other: so it is for the last three clusters.
 plots.LevelsDisplay.from_estimator(model, n_clusters=3)
 plt.show()
 
 # %%
-# A level is a fitted model of its own. It was not fitted again: memberships of joined clusters
-# are added up.
+# Each level gives a fitted model of its own, without another fit: the memberships of joined
+# clusters are added up.
 coarse = model.at(3)
 split = coarse.split(int(coarse.labels_[X[:, 1].argmax()]), into=3)
 merged = model.merge(model.levels_[0].joined[0] + model.levels_[0].joined[1])
@@ -46,6 +46,6 @@ for ax, (title, shown) in zip(axes.flat, titles.items(), strict=True):
 plt.show()
 
 # %%
-# New samples follow, and the model before is as it was.
+# New samples are placed in the new clusters. The model before stays as it was.
 print("a new sample at (3, 14):", coarse.predict([[3.0, 14.0]]), split.predict([[3.0, 14.0]]))
 print("clusters:", model.n_clusters_, coarse.n_clusters_, split.n_clusters_, merged.n_clusters_)

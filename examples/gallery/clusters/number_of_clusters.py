@@ -2,10 +2,12 @@
 How many clusters?
 ==================
 
-`select_n_clusters` looks at a range of numbers with six criteria and gives one recommendation
-with a reason. The recommendation comes from valleys in the neighbor graph, not from a vote.
+`select_n_clusters` compares a range of numbers by six criteria, and gives one recommendation
+with a reason. The recommendation comes from gaps (*valleys*) in the neighbor graph, and not
+from a vote of the criteria.
 """
 
+import textwrap
 import warnings
 
 import matplotlib.pyplot as plt
@@ -17,7 +19,7 @@ from afcm.exceptions import NoClustersWarning
 
 X, _ = make_blobs(400, centers=4, cluster_std=0.8, random_state=3)
 selection = select_n_clusters(X, range(1, 8), random_state=0)
-print(selection.reason)
+print(textwrap.fill(selection.reason, 90))
 print(selection)
 
 # %%
@@ -33,12 +35,13 @@ print(model.n_clusters_, model.n_clusters_range_)
 # %%
 # Data without clusters
 # ---------------------
-# Many criteria cannot say "one". This one can, and warns so that a program notices.
+# Many criteria cannot answer "one cluster". This one can, and it warns, so that you notice.
 cloud = np.random.default_rng(0).normal(size=(400, 2))
 with warnings.catch_warnings(record=True) as said:
     warnings.simplefilter("always", NoClustersWarning)
     lonely = AFCM("auto", random_state=0).fit(cloud)
-print(lonely.n_clusters_, "-", said[0].message)
+print(lonely.n_clusters_, "cluster")
+print(textwrap.fill(str(said[0].message), 90))
 
 figure, axes = plt.subplots(1, 2, figsize=(8, 3.6), layout="constrained")
 for ax, points, fitted in zip(axes, (X, cloud), (model, lonely), strict=True):

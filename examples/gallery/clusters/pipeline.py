@@ -2,11 +2,12 @@
 Scaling in a pipeline
 =====================
 
-AFCM measures distances, so a column with large numbers outweighs all others. Wine has such a
-column (proline, in the hundreds), and AFCM warns of it. A `Pipeline` with a scaler is the cure;
-the model at its end works as alone.
+AFCM measures distances, so a column with large numbers outweighs all others. The wine data have
+such a column (proline, in the hundreds), and AFCM warns about it. The cure is a `Pipeline` with
+a scaler in front.
 """
 
+import textwrap
 import warnings
 
 import matplotlib.pyplot as plt
@@ -22,17 +23,17 @@ wine = load_wine(as_frame=True)
 with warnings.catch_warnings(record=True) as said:
     warnings.simplefilter("always", ScaleWarning)
     raw = AFCM(3, random_state=0).fit(wine.data)
-print(said[0].message)
+print(textwrap.fill(str(said[0].message), 90))
 
 # %%
-# `TableScaler` gives every column its say. It takes categories, dates and missing values, too;
-# for columns of numbers scikit-learn's scalers will do.
+# `TableScaler` gives every column an equal say. It takes categories, dates and missing values,
+# too; if all columns are numbers, scikit-learn's scalers will do.
 scaled = make_pipeline(TableScaler(), AFCM(3, random_state=0)).fit(wine.data)
 for name, labels in {"raw": raw.labels_, "scaled": scaled[-1].labels_}.items():
     print(f"{name:>6}: {clustering_accuracy(wine.target, labels):.1%} in the right cultivar")
 
 # %%
-# What is special about each cluster, in the units of the table:
+# This is what is special about each cluster:
 plots.ProfilesDisplay.from_estimator(scaled, wine.data)
 plt.show()
 

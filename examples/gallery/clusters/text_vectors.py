@@ -2,12 +2,12 @@
 Text: the angle between vectors
 ===============================
 
-Vectors of texts (TF-IDF, or those of a language model) are compared by their angle. Rows of
-length 1 make it so: then ``|a − b|² = 2 − 2 cos``, and the nearest neighbors by distance are
-those by angle. scikit-learn's `Normalizer` does it.
+Vectors of texts (TF-IDF, or those of a language model) should be compared by their angle:
+``AFCM(metric="cosine")`` does it. It scales each row to length 1, and then
+``|a − b|² = 2 − 2 cos``, so that the nearest neighbors by distance are those by angle.
 
-No text travels with this package, so the documents are drawn here: 300 of them, three topics
-with words of their own and many words in common, of very different length.
+No texts come with this package, so we draw 300 documents of very different length. They have
+three topics, each with words of its own and many words that all topics share.
 """
 
 import matplotlib.pyplot as plt
@@ -32,9 +32,9 @@ counts = np.array(
 )
 
 raw = AFCM(3, random_state=0).fit(counts)
-model = make_pipeline(TfidfTransformer(norm="l2"), AFCM(3, random_state=0)).fit(counts)
-print(f"counts as they are:   {clustering_accuracy(topics, raw.labels_):.0%} right")
-print(f"TF-IDF, unit length:  {clustering_accuracy(topics, model[-1].labels_):.0%} right")
+model = make_pipeline(TfidfTransformer(), AFCM(3, metric="cosine", random_state=0)).fit(counts)
+print(f"counts as they are:  {clustering_accuracy(topics, raw.labels_):.0%} right")
+print(f"TF-IDF and cosine:   {clustering_accuracy(topics, model[-1].labels_):.0%} right")
 
 # %%
 # TF-IDF gives a sparse matrix, which AFCM takes as it is. Counts as they are fail because long

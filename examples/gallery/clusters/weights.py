@@ -2,8 +2,8 @@
 Sample weights
 ==============
 
-A weight of 2 is as if the sample were there twice, and 0 as if it were not there. That is a
-promise, not a figure of speech: clusters, γ and graph are the same.
+A sample of weight 2 counts as if it were there twice, and one of weight 0 as if it were not
+there. This is meant literally: clusters, γ and graph are the same as with copies.
 """
 
 import matplotlib.pyplot as plt
@@ -23,7 +23,7 @@ for estimator in (PlainAFCM(2, random_state=0), AFCM(2, random_state=0)):
     print(f"{type(estimator).__name__}: agreement {adjusted_rand(weighted, copied):.2f}")
 
 # %%
-# What weights are for: a survey in which some people stand for many. Here the samples on the
+# Weights are useful for a survey in which some people stand for many. Here the samples on the
 # right count 20 times.
 heavy = np.where(X[:, 0] > 4, 20.0, 1.0)
 figure, axes = plt.subplots(1, 2, figsize=(8, 3.2), layout="constrained", sharey=True)

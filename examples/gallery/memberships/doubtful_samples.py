@@ -2,8 +2,8 @@
 Which samples should a person look at?
 ======================================
 
-The ambiguity of a sample is 1 for a tie between its two best clusters and 0 for a sure one.
-From 0.5 on it is called ambiguous.
+The ambiguity of a sample is 0 if there is no doubt about its cluster, and 1 if its two best
+clusters are tied. From 0.5 on we call the sample ambiguous.
 """
 
 import matplotlib.pyplot as plt

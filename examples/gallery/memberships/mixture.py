@@ -2,8 +2,8 @@
 Beside a mixture of Gaussians
 =============================
 
-Where clusters are Gaussian, a mixture is the right model, and AFCM should agree with it. Where
-they are bent, the mixture is wrong and its probabilities with it.
+If clusters are Gaussian, a Gaussian mixture is the right model, and AFCM should agree with it.
+If they are bent, the mixture is wrong, and so are its probabilities.
 """
 
 import matplotlib.pyplot as plt

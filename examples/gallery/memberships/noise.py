@@ -2,8 +2,9 @@
 Noise and outliers
 ==================
 
-A sixth of these samples belongs to no cluster. `AFCM` still finds the moons, and
-``outlier_scores_`` tell the strays: each is the estimated probability of being background.
+A sixth of these samples belongs to no cluster. `AFCM` finds the moons nevertheless, and
+``outlier_scores_`` point out the strays: a score is the estimated probability that a sample is
+background.
 """
 
 import matplotlib.pyplot as plt

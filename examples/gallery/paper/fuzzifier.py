@@ -36,4 +36,4 @@ ax.set(xlabel="spread of the two blobs", ylabel="mean of the largest membership"
 ax.legend()
 
 # %%
-# The learned fuzziness follows the truth. A fixed m is right for one spread, if for any.
+# The learned fuzziness follows the truth. A fixed m can be right for one spread at best.

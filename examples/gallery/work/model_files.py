@@ -31,7 +31,9 @@ print("the same memberships:", np.array_equal(again.predict_proba(X), model.pred
 # %%
 # What is in it, without loading an array:
 info = read_info(path)
-print(info.info, info.fitted)
+print(info.info)
+for name, value in info.fitted.items():
+    print(f"{name}: {value}")
 
 # %%
 plots.MembershipDisplay.from_estimator(again)

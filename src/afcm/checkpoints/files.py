@@ -30,7 +30,21 @@ PROBLEM = "problem"
 
 
 class CheckpointError(ValueError):
-    """A checkpoint that cannot be used, or belongs to another fit."""
+    """A checkpoint that cannot be used, or belongs to another fit.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from afcm import PlainAFCM
+    >>> from afcm.checkpoints import Checkpoint
+    >>> X, path = [[0.0], [1.0], [4.0], [5.0]], Path(tempfile.mkdtemp()) / "fit.ckpt"
+    >>> model = PlainAFCM(2, random_state=0, callback=Checkpoint(path)).fit(X)
+    >>> PlainAFCM(3, random_state=0, callback=Checkpoint(path)).fit(X)
+    Traceback (most recent call last):
+        ...
+    afcm.checkpoints.files.CheckpointError: ...fit.ckpt: is of another fit: n_clusters is 2 there and 3 here; ...
+    """
 
 
 def named_errors(path: Path) -> AbstractContextManager[None]:

@@ -11,11 +11,34 @@ from afcm._typing import Floats, Integers
 
 
 class DatasetNotFound(FileNotFoundError):
-    """The archive is in none of the folders and could not be downloaded."""
+    """The archive is in none of the folders and could not be downloaded.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from afcm.datasets import load_dataset
+    >>> load_dataset("jaffe50", folder=tempfile.mkdtemp(), download=False)
+    Traceback (most recent call last):
+        ...
+    afcm.datasets.records.DatasetNotFound: data set 'jaffe50' not found: no file 'jaffe50.npz' in ...
+    """
 
 
 class DatasetCorrupt(ValueError):
-    """The archive was found, but it is not the one the registry describes."""
+    """The archive was found, but it is not the one the registry describes.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from afcm.datasets import load_dataset
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "jaffe50.npz").write_bytes(b"something else")
+    >>> load_dataset("jaffe50", folder=folder, download=False)
+    Traceback (most recent call last):
+        ...
+    afcm.datasets.records.DatasetCorrupt: ...jaffe50.npz refused for data set 'jaffe50': ...
+    """
 
 
 @dataclass(frozen=True)

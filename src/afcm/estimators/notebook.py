@@ -17,7 +17,8 @@ POINTS = 24  # of a curve
 WIDTH, HEIGHT = 120, 22  # of a curve, in pixels
 
 # Colors are those of the notebook, light or dark: the text's own, and the same drawn thinly.
-STYLE = """.afcm-fit{font:14px/1.5 system-ui,sans-serif}.afcm-fit table{border-collapse:collapse;margin:.5em 0}
+STYLE = """.afcm-fit{font:14px/1.5 system-ui,sans-serif;overflow-x:auto}
+.afcm-fit table{border-collapse:collapse;margin:.5em 0}
 .afcm-fit th,.afcm-fit td{padding:.15em .8em .15em 0;text-align:right;background:none}
 .afcm-fit th[scope=row]{text-align:left;font-weight:600}.afcm-fit thead th{border-bottom:1px solid currentColor}
 .afcm-fit svg{display:block}.afcm-fit p{margin:.3em 0}"""
@@ -98,7 +99,7 @@ def write_table(rows: list[ClusterRow]) -> str:
         cells = [f"{row.size:,}", f"{row.n_doubtful:,}", *([f"{row.n_outliers:,}"] if with_outliers else [])]
         numbers = "".join(f"<td>{cell}</td>" for cell in cells)
         body += f'<tr><th scope="row">{row.number}</th>{numbers}<td>{draw_curve(row)}</td></tr>'
-    more = f"<p>… and {count_noun(len(rows) - MOST_ROWS, 'smaller cluster')}</p>" if len(rows) > MOST_ROWS else ""
+    more = f"<p>… and {count_noun(len(rows) - MOST_ROWS, 'more cluster')}</p>" if len(rows) > MOST_ROWS else ""
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
 
 

@@ -35,7 +35,20 @@ StrPath = str | os.PathLike[str]
 
 
 class ModelFileError(ValueError):
-    """A model file that cannot be read, or a model that cannot be written to one."""
+    """A model file that cannot be read, or a model that cannot be written to one.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from afcm import load_model
+    >>> path = Path(tempfile.mkdtemp()) / "notes.txt"
+    >>> _ = path.write_text("not a model")
+    >>> load_model(path)
+    Traceback (most recent call last):
+        ...
+    afcm.modelfiles.files.ModelFileError: ...notes.txt: is not a model file; give a file that ...
+    """
 
 
 def named_errors(path: StrPath) -> AbstractContextManager[None]:

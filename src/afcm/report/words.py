@@ -183,12 +183,12 @@ def describe_components(n_components: int | None, n_clusters: int, *, joins: boo
     """Say whether the graph falls apart; ``joins``: the method joins pieces if there are more than clusters."""
     if n_components is None or n_components < 2:
         return ""
-    said = f"The neighbour graph falls into {n_components:,} pieces with no edge between them"
+    said = f"The neighbor graph falls into {n_components:,} pieces with no edge between them"
     if n_components <= n_clusters:
         return f"{said}."
     if joins:
         return f"{said}, more than clusters: pieces near each other were joined."
-    return f"{said}, more than clusters: the labels are partly arbitrary. Use more neighbours."
+    return f"{said}, more than clusters: the labels are partly arbitrary. Use more neighbors."
 
 
 def describe_scores(accuracy: float, nmi: float, ari: float, n_known: int, n_samples: int) -> str:

@@ -281,9 +281,9 @@ def recommend(parts: Parts, counts: list[int]) -> tuple[int, str]:
         return best, f"no clusters: the deepest valley in the graph has {share} of the depth chance reaches{outside}"
     weakest = min(parts.between, key=lambda valley: valley.depth - valley.needed)
     if math.isinf(weakest.depth):
-        return best, f"the neighbour graph falls into {count} pieces{outside}"
+        return best, f"the neighbor graph falls into {count} pieces{outside}"
     witness = ", and a mixture of Gaussians sees the same groups on its two sides" if weakest.witnessed else ""
     return best, (
-        f"the neighbour graph has {count} pieces; the shallowest valley between them is {weakest.depth:.1f} standard "
+        f"the neighbor graph has {count} pieces; the shallowest valley between them is {weakest.depth:.1f} standard "
         f"deviations deep where chance reaches {weakest.needed:.1f}{witness}{outside}"
     )
