@@ -151,7 +151,7 @@ class KnownLabelsWarning(AFCMWarning):
     ...     warnings.simplefilter("always", KnownLabelsWarning)
     ...     model = AFCM(2, random_state=0).fit(X, known)
     >>> print(caught[0].message)
-    AFCM: known labels contradict each other: 1 sample (row 1) ...; check y there
+    AFCM: known labels contradict each other in 1 sample (row 1), ...; check y there
     """
 
 

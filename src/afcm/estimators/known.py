@@ -114,8 +114,8 @@ def label_nodes(of_samples: Integers, nodes: DistinctRows, n_classes: int, weigh
     if outvoted.size:
         rows = ", ".join(str(row) for row in outvoted[:MOST_NAMED]) + (", …" if outvoted.size > MOST_NAMED else "")
         warn_user(
-            f"AFCM: known labels contradict each other: {count_noun(outvoted.size, 'sample')} (row {rows}) have "
-            "another label in y than most samples that are identical to them, whose label they get; check y there",
+            f"AFCM: known labels contradict each other in {count_noun(outvoted.size, 'sample')} (row {rows}), labeled "
+            "otherwise in y than most identical samples, whose label is taken instead; check y there",
             KnownLabelsWarning,
         )
     return labels
