@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from threading import Event, current_thread
 
 import pytest
 
@@ -17,6 +18,36 @@ def test_all_items_are_worked_on_and_errors_are_raised():
     assert sorted(seen) == list(range(100))
     with pytest.raises(ZeroDivisionError):
         threads.for_each(lambda value: 1 / value, [1, 0])
+
+
+def test_the_caller_works_too_so_a_busy_pool_delays_nothing():
+    free, pool = Event(), threads._pool()
+    blockers = [pool.submit(free.wait) for _ in range(threads.count_cores())]
+    try:
+        assert threads.map_in_threads(abs, range(-20, 0)) == list(range(20, 0, -1))
+    finally:
+        free.set()
+    assert all(blocker.result(timeout=10) for blocker in blockers)
+
+
+def test_no_item_begins_after_an_error():
+    begun = []
+
+    def work(item):
+        begun.append(item)
+        raise KeyError(item)
+
+    with pytest.raises(KeyError):
+        threads.for_each(work, range(100))
+    assert len(begun) <= threads.count_cores()
+    with threads.without_threads(), pytest.raises(KeyError, match="0"):
+        threads.for_each(work, range(100))
+
+
+def test_the_caller_hears_of_every_finished_item_in_order():
+    heard = []
+    threads.for_each(abs, range(50), lambda number: heard.append((number, current_thread())))
+    assert heard == [(number, current_thread()) for number in range(1, 51)]
 
 
 def blas_threads():

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar, copy_context
 from functools import cache, wraps
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
@@ -87,26 +88,72 @@ def without_threads() -> Iterator[None]:
         _single_thread.reset(token)
 
 
+def threads_if(worth: bool) -> AbstractContextManager[None]:
+    """A context with threads only if they are worth it: short steps of NumPy wait for each other."""
+    return nullcontext() if worth else without_threads()
+
+
 def for_each(work: Callable[[Any], object], items: Iterable[Any], done: Callable[[int], object] | None = None) -> None:
     """Do the work on all cores and wait; raises the first error. ``done`` hears the number of finished items."""
-    for number, _ in enumerate(_map(work, items), start=1):
-        if done is not None:
-            done(number)
+    _share(_Work(work, items, done))
 
 
 def map_in_threads(work: Callable[[Any], T], items: Iterable[Any]) -> list[T]:
     """Results of the work in the order of the items, computed on all cores with one BLAS thread each."""
     with one_blas_thread():
-        return list(_map(work, items))
+        return _share(_Work(work, items))
 
 
-def _map(work: Callable[[Any], T], items: Iterable[Any]) -> Iterator[T]:
-    items = list(items)
-    if _single_thread.get() or len(items) == 1:
-        return map(work, items)
-    context = copy_context()  # who listens to progress here hears of it from there
-    context.run(_single_thread.set, True)  # work that asks for threads itself would wait for the one it is in
-    return _pool().map(lambda item: context.copy().run(work, item), items)
+class _Work(Generic[T]):
+    """Items that threads take one by one, and what became of them, by their number."""
+
+    def __init__(
+        self, work: Callable[[Any], T], items: Iterable[Any], done: Callable[[int], object] | None = None
+    ) -> None:
+        self._work, self._done, self._n_told = work, done, 0
+        self.waiting, self.results, self.errors = deque(enumerate(items)), dict[int, T](), dict[int, BaseException]()
+
+    def take_one(self) -> bool:
+        """Work on the next item, if one is left. Where one has failed, none is."""
+        try:
+            number, item = self.waiting.popleft()
+        except IndexError:
+            return False
+        try:
+            self.results[number] = self._work(item)
+        except BaseException as error:
+            self.errors[number] = error
+            self.waiting.clear()
+        return True
+
+    def take_all(self) -> None:
+        while self.take_one():
+            pass
+
+    def tell(self) -> None:
+        """Tell the caller of each item that was finished since it heard last."""
+        while self._done is not None and self._n_told < len(self.results):
+            self._n_told += 1
+            self._done(self._n_told)
+
+
+def _share(work: _Work[T]) -> list[T]:
+    """Results of the work of the calling thread and the pool: who works already need not be woken."""
+    n_items = len(work.waiting)
+    n_helpers = 0 if _single_thread.get() else min(count_cores(), n_items) - 1
+    with threads_if(n_helpers <= 0):  # work that asks for threads itself has the one it is in
+        context = copy_context()  # who listens to progress here hears of it from there
+        helpers = [_pool().submit(context.copy().run, work.take_all) for _ in range(n_helpers)]
+        try:
+            while work.take_one():
+                work.tell()
+        finally:
+            work.waiting.clear()
+            wait([helper for helper in helpers if not helper.cancel()])
+    if work.errors:
+        raise work.errors.pop(min(work.errors))
+    work.tell()
+    return [work.results[number] for number in range(n_items)]
 
 
 if hasattr(os, "register_at_fork"):  # threads do not survive a fork: the child starts its own

@@ -18,6 +18,9 @@ MAX_STEPS, TOL = 50, 1e-5
 SIZES = (1, 2, 4, 8, 12)
 # Samples of a cluster among which the number is chosen, steps of EM for each number, steps of k-means before.
 MAX_CHOICE_SAMPLES, CHOICE_STEPS, KMEANS_STEPS = 600, 15, 10
+# Entries of the table of features from which on several runs of EM are worth a thread each: steps of less are so short
+# that the threads wait for each other.
+WORTH_THREADS = 150_000
 
 
 def alternate(

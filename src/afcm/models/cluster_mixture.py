@@ -11,12 +11,19 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from afcm._typing import Floats, Integers, Masks
-from afcm._util.threads import map_in_threads
+from afcm._util.threads import map_in_threads, threads_if
 from afcm.equations import local_mixture as equations
 from afcm.equations.cluster_forms import GAUSSIANS, Form
 from afcm.equations.local_mixture import Parameters, Statistics
 from afcm.equations.quadratic import quadratic_features
-from afcm.models.cluster_gaussians import MAX_STEPS, TOL, alternate, choose_gaussians
+from afcm.models.cluster_gaussians import (
+    MAX_CHOICE_SAMPLES,
+    MAX_STEPS,
+    TOL,
+    WORTH_THREADS,
+    alternate,
+    choose_gaussians,
+)
 from afcm.models.learning_sample import Boxes, rows_by_cluster
 
 # The joint EM: most entries of log densities in all its steps.
@@ -186,7 +193,8 @@ class Sample:
         rows = [members if self.is_small(few) else few for few, members in zip(rows, self.members, strict=True)]
         there = [(cluster, own) for cluster, own in enumerate(rows) if len(own)]
         groups = [(cluster, self.is_small(own)) for cluster, own in there]
-        several = map_in_threads(self.cluster_moments, [own for _, own in there])
+        with threads_if(len(self.features) * MAX_CHOICE_SAMPLES >= WORTH_THREADS):
+            several = map_in_threads(self.cluster_moments, [own for _, own in there])
         single = [moments.sum(axis=0, keepdims=True) for moments in several]
         kinds = [several, single] if len(np.concatenate(several)) > len(single) else [single]
         return [Start.from_moments(moments, groups) for moments in kinds]

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from afcm._typing import Floats
-from afcm._util.threads import map_in_threads
+from afcm._util.threads import map_in_threads, threads_if
 from afcm.equations import local_mixture as equations
 from afcm.equations.cluster_forms import COVARIANCES, Form
+from afcm.models.cluster_gaussians import WORTH_THREADS
 from afcm.models.cluster_mixture import Fit, Sample, Start
 
 # Steps of EM: labels that cut across clusters need many.
@@ -71,7 +72,8 @@ def fit_heavy_tails(sample: Sample, start: Start, gaussian: Candidate, unit: Flo
 
 
 def fit_all(sample: Sample, problems: Sequence[tuple[Start, Form]]) -> list[Candidate]:
-    return map_in_threads(lambda problem: fit_form(sample, *problem), problems)
+    with threads_if(sample.features.size >= WORTH_THREADS):
+        return map_in_threads(lambda problem: fit_form(sample, *problem), problems)
 
 
 def fit_form(sample: Sample, start: Start, form: Form) -> Candidate:

@@ -168,10 +168,12 @@ def sum_squares(differences: Floats) -> Floats:
 
     So a result is the same to the last bit, whether Numba is loaded or not.
     """
-    parts = [np.zeros(differences.shape[:-1]) for _ in range(4)]
-    for axis in range(differences.shape[-1]):
-        parts[axis % 4] += differences[..., axis] ** 2
-    return (parts[0] + parts[1]) + (parts[2] + parts[3])
+    columns = np.ascontiguousarray(differences.reshape(-1, differences.shape[-1]).T)  # each in one piece of memory
+    columns *= columns
+    parts = [np.zeros(columns.shape[1]) for _ in range(4)]
+    for axis, column in enumerate(columns):
+        parts[axis % 4] += column
+    return ((parts[0] + parts[1]) + (parts[2] + parts[3])).reshape(differences.shape[:-1])
 
 
 def _measure_compiled(points: Floats, candidates: Integers, k: int) -> Neighbors:
