@@ -104,6 +104,11 @@ def map_in_threads(work: Callable[[Any], T], items: Iterable[Any]) -> list[T]:
         return _share(_Work(work, items))
 
 
+def side_by_side(*works: Callable[[], Any], apart: bool = True) -> list[Any]:
+    """Results of different works, each in a thread of its own, or (``apart=False``) in turn and each on all cores."""
+    return map_in_threads(lambda work: work(), works) if apart else [work() for work in works]
+
+
 class _Work(Generic[T]):
     """Items that threads take one by one, and what became of them, by their number."""
 

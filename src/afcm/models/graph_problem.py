@@ -10,6 +10,7 @@ import numpy as np
 from array_api_compat import array_namespace
 
 from afcm._typing import Floats, Integers
+from afcm._util.threads import side_by_side
 from afcm.arrays import is_chunked, take_rows, to_host
 from afcm.arrays.sampling import draw_rows
 from afcm.graph.affinity import Graph
@@ -33,6 +34,8 @@ from afcm.models.overlap import find_overlapping
 
 # Densities are learned from at most so many nodes, and so many for each cluster.
 MOST_NODES, NODES_PER_CLUSTER = 20_000, 400
+# Up to so many nodes densities are learned while a walk goes on: it has one thread then.
+FEW_NODES = 10_000
 # The labels of a mixture may cut so much more of the graph, for each cluster. Where one density for each cluster
 # explains the samples better than several do, it may cut more: graphs halve a large cluster rather than cut a small
 # one out of it.
@@ -79,24 +82,30 @@ def keep_fit(
         extension = extend(problem, state, prepared.graph.degrees, prepared.scale)
     dtype = str(prepared.samples.dtype).removeprefix("torch.")
     fitted = FittedGraph(prepared.similarity, extension, prepared.base, prepared.nodes.inverse, dtype)
-    if prepared.points is not None and not (paper and share is None):  # given similarities tell no density
-        own = None if isinstance(prepared, PreparedAnchors) else fitted.extension.memberships
-        drawn = draw_nodes(prepared, fitted, own)
-        fitted = replace(fitted, densities=drawn.learn_densities(share, refine=not paper))
-        if fitted.walk_graph is None and not paper:
-            return trust_mixture(fitted, drawn)
-    if paper:
-        return fitted
-    return ask_mixture(prepared, problem, choose_memberships(prepared, problem, fitted), share)
+
+    def learn() -> tuple[DrawnNodes | None, LocalMixture | DistanceBackground | None]:
+        if prepared.points is None or (paper and share is None):  # given similarities tell no density
+            return None, None
+        drawn = draw_nodes(prepared, fitted, None if isinstance(prepared, PreparedAnchors) else own)
+        return drawn, drawn.learn_densities(share, refine=not paper)
+
+    def walk() -> Any:
+        return diffuse(fitted.walk_graph, own) if walks else None
+
+    own, walks = fitted.extension.memberships, not paper and fitted.walk_graph is not None
+    (drawn, densities), walked = side_by_side(learn, walk, apart=walks and prepared.n_nodes <= FEW_NODES)
+    fitted = replace(fitted, densities=densities)
+    if walks:
+        return ask_mixture(prepared, problem, choose_memberships(prepared, problem, fitted, walked), share)
+    return fitted if paper or drawn is None else trust_mixture(fitted, drawn)
 
 
-def choose_memberships(prepared: PreparedGraph, problem: GraphProblem, fitted: FittedGraph) -> FittedGraph:
+def choose_memberships(prepared: PreparedGraph, problem: GraphProblem, fitted: FittedGraph, walked: Any) -> FittedGraph:
     """Memberships that tell probabilities: posteriors of the mixture, or those after a random walk.
 
     The mixture must not cut the graph much more than the model's own labels do.
     """
     graph, own = fitted.walk_graph, fitted.extension.memberships
-    walked = diffuse(graph, own)
     fitted = replace(fitted, method="walk", walked=walked, of_nodes=keep_labels(walked, own))
     if not isinstance(fitted.densities, LocalMixture) or lie_on_sphere(prepared.points):
         return fitted
