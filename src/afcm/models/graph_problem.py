@@ -86,13 +86,14 @@ def keep_fit(
     def learn() -> tuple[DrawnNodes | None, LocalMixture | DistanceBackground | None]:
         if prepared.points is None or (paper and share is None):  # given similarities tell no density
             return None, None
-        drawn = draw_nodes(prepared, fitted, None if isinstance(prepared, PreparedAnchors) else own)
+        own = None if isinstance(prepared, PreparedAnchors) else fitted.extension.memberships
+        drawn = draw_nodes(prepared, fitted, own)
         return drawn, drawn.learn_densities(share, refine=not paper)
 
     def walk() -> Any:
-        return diffuse(fitted.walk_graph, own) if walks else None
+        return diffuse(fitted.walk_graph, fitted.extension.memberships) if walks else None
 
-    own, walks = fitted.extension.memberships, not paper and fitted.walk_graph is not None
+    walks = not paper and fitted.walk_graph is not None
     (drawn, densities), walked = side_by_side(learn, walk, apart=walks and prepared.n_nodes <= FEW_NODES)
     fitted = replace(fitted, densities=densities)
     if walks:
