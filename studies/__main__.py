@@ -9,7 +9,7 @@ import warnings
 from pathlib import Path
 
 NAMES = ("quality", "toys", "count", "calibration", "coverage", "ablation", "coupled", "literal", "cost")
-NAMES += ("anchors", "noise", "posterior", "tables", "suite", "overlap", "counting", "small", "known")
+NAMES += ("neighbors", "anchors", "noise", "posterior", "tables", "suite", "overlap", "counting", "small", "known")
 # Where tables and figures go, if not to docs/label-free.
 FOLDERS = {name: Path("docs") for name in ("noise", "posterior", "suite", "overlap", "counting", "small")}
 FOLDERS |= {"tables": Path("docs/tables"), "known": Path("docs/known-labels")}

@@ -13,6 +13,7 @@ from afcm.graph.similarity import (
     GivenSimilarity,
     NeighborSimilarity,
     agreement_weights,
+    connecting_neighbors,
     default_n_neighbors,
     search_neighbors,
 )
@@ -144,7 +145,8 @@ def test_agreement_weights_are_the_squared_mean_of_the_roots(seed, k, more):
     [(30_000, 10, 17), (150, 3, 8), (400, 40, 5), (6, 5, 3), (4, 4, 3), (2**20, 1, 30), (2**7, 2, 9)],
 )
 def test_neighbors_grow_with_the_logarithm_of_a_cluster(n_nodes, n_clusters, expected):
-    assert default_n_neighbors(n_nodes, n_clusters) == expected
+    assert connecting_neighbors(n_nodes, n_clusters) == expected
+    assert default_n_neighbors(n_nodes, n_clusters) == min(expected, 18)
 
 
 def test_clusters_of_less_than_two_samples_count_as_two(monkeypatch):

@@ -30,6 +30,24 @@ def test_products_by_their_formulas():
     np.testing.assert_allclose(target, right + left @ left[:4, :3], rtol=1e-13, atol=1e-13)
 
 
+@pytest.mark.usefixtures("_cut")
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_scaled_columns_are_subtracted_in_place_and_in_the_precision_of_the_block(dtype):
+    (left, right), factors = blocks(dtype), np.array([2.0, -0.5, 0.0])[::-1]
+    target = left[:, :3].copy()
+    tall.subtract_scaled(target, right, factors)
+    np.testing.assert_array_equal(target, left[:, :3] - right * factors.astype(dtype))
+    assert target.dtype == dtype
+
+
+def test_scaled_columns_of_tensors_are_subtracted():
+    torch = pytest.importorskip("torch")
+    left, right = blocks(np.float32)
+    target = torch.from_numpy(left[:, :3].copy())
+    tall.subtract_scaled(target, torch.from_numpy(right), np.array([2.0, -0.5, 0.0]))
+    np.testing.assert_array_equal(target.numpy(), left[:, :3] - right * np.float32([2.0, -0.5, 0.0]))
+
+
 def test_the_number_of_threads_changes_no_bit(monkeypatch):
     monkeypatch.setattr(tall, "ROWS", 7)
     left, right = blocks()

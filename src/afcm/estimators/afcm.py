@@ -59,7 +59,7 @@ class AFCM(ClusterLevels, ViewStability, GraphInputs, OutlierScores):
         (`afcm.graph.counting`, `select_n_clusters`). If there are none it says so and gives one cluster.
     n_neighbors : int or "auto", default="auto"
         Neighbors of each sample in the graph, itself not counted. ``"auto"``: 1.5 for each doubling of the mean
-        cluster size, ``1.5 log2(n_samples / n_clusters)``, and at least 3.
+        cluster size, ``1.5 log2(n_samples / n_clusters)``, at least 3 and at most 18.
     graph : {"neighbors", "anchors"}, default="neighbors"
         ``"neighbors"``: each sample and its nearest neighbors. ``"anchors"``, for many samples: each sample and its
         nearest of a few anchors, by which samples are similar to each other. Time and memory grow linearly with the

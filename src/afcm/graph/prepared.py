@@ -29,6 +29,7 @@ from afcm.graph.similarity import (
     GivenSimilarity,
     NeighborSimilarity,
     agreement_weights,
+    connecting_neighbors,
     default_n_neighbors,
     search_neighbors,
 )
@@ -217,12 +218,12 @@ def multiply(masses: Any, density: Any) -> Any:
 
 def search_for_counting(points: Any, search: str = "exact") -> tuple[Neighbors, int]:
     """Neighbors for the graph in which clusters are counted, and their number."""
-    return search_neighbors(points, COUNTING * default_n_neighbors(points.shape[0], COUNTING_CLUSTERS), search)
+    return search_neighbors(points, COUNTING * connecting_neighbors(points.shape[0], COUNTING_CLUSTERS), search)
 
 
 def count_clusters(points: Any, weights: Any, masses: Any, stray: Any, search: str = "exact") -> counting.Parts:
     """The pieces of points with these similarities, of `search_for_counting`; ``stray`` points belong to none."""
-    n_neighbors = COUNTING * default_n_neighbors(points.shape[0], COUNTING_CLUSTERS)
+    n_neighbors = COUNTING * connecting_neighbors(points.shape[0], COUNTING_CLUSTERS)
 
     def reorder(nodes: Any) -> Any:
         own = arrays.take_rows(points, nodes)

@@ -18,6 +18,8 @@ from afcm.neighbors import Neighbors, find_neighbors
 
 # Neighbors for each doubling of the mean cluster size, and never fewer than this (docs/label-free.md).
 PER_DOUBLING, FEWEST = 1.5, 3
+# Clusters of more than 4,000 samples are found as well with as many neighbors as those get (docs/label-free.md).
+MOST = 18
 
 
 class PlacedSamples(NamedTuple):
@@ -42,9 +44,14 @@ def agreement_weights(found: Neighbors, k: int) -> Any:
     return symmetrize_by_agreement(neighbor_weights(found.first(k + 1), k, kernel="adaptive"))
 
 
-def default_n_neighbors(n_nodes: int, n_clusters: int) -> int:
+def connecting_neighbors(n_nodes: int, n_clusters: int) -> int:
     """``PER_DOUBLING log2(n / c)``: the neighbors that connect a cluster grow with the logarithm of its size."""
     return max(round(PER_DOUBLING * math.log2(max(n_nodes / n_clusters, 2))), FEWEST)
+
+
+def default_n_neighbors(n_nodes: int, n_clusters: int) -> int:
+    """Those of `connecting_neighbors`, and no more than `MOST`."""
+    return min(connecting_neighbors(n_nodes, n_clusters), MOST)
 
 
 @dataclass(frozen=True)

@@ -64,7 +64,8 @@ def rayleigh_ritz(operator: GraphPlusLowRank, block: Floats) -> Eigenpairs:
     values, rotation = eigh((projected + projected.T) / 2)
     values, rotation = values[::-1], np.ascontiguousarray(rotation[:, ::-1])
     vectors, image = (tall.combine(part, from_host(rotation, part)) for part in (block, image))
-    residuals = operator.weight * image - vectors * from_host(values, vectors)
+    residuals = operator.weight * image
+    tall.subtract_scaled(residuals, vectors, values)
     operator.add_factor(residuals, from_host(operator.factor_weight * inner @ rotation, block))
     norms = column_lengths(residuals)
     error = float((norms**2 / np.maximum(values - abs(operator.weight), norms)).sum())

@@ -137,7 +137,7 @@ def rayleigh_ritz(graph: Any, block: Floats) -> RoughPairs:
     values, rotation = eigh((projected + projected.T) / 2)
     values, rotation = values[::-1], rotation[:, ::-1]
     vectors, residuals = tall.combine_columns(block, rotation), tall.combine_columns(image, rotation)
-    residuals -= vectors * from_host(values.astype(np.float32), vectors)
+    tall.subtract_scaled(residuals, vectors, values)
     return RoughPairs(vectors, values, tall.column_lengths(residuals))
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.linalg import eigh, lapack
 
 from afcm._typing import Floats
-from afcm.arrays import backend_of, is_tensor
+from afcm.arrays import backend_of, from_host, is_tensor
 from afcm.linalg.products import map_row_blocks
 
 T = TypeVar("T")
@@ -50,6 +50,19 @@ def add(target: Floats, block: Floats, coefficients: Floats) -> None:
     else:
         for rows in row_slices(target):
             work(rows)
+
+
+def subtract_scaled(target: Floats, block: Floats, factors: Floats) -> None:
+    """``target ← target − block diag(factors)`` in place, in its precision; the factors are on the host."""
+    scale = from_host(np.ascontiguousarray(factors, str(target.dtype).removeprefix("torch.")), target)
+
+    def work(rows: slice) -> None:
+        target[rows] -= block[rows] * scale
+
+    if is_tensor(target):
+        work(slice(None))
+    else:
+        map_pieces(work, target)
 
 
 def row_slices(block: Floats) -> Iterator[slice]:

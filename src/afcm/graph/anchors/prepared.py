@@ -18,7 +18,7 @@ from afcm.graph.anchors.weights import AnchorSimilarity
 from afcm.graph.duplicates import DistinctRows
 from afcm.graph.eigenvectors import START_ANGLE
 from afcm.graph.prepared import COUNTING, COUNTING_CLUSTERS, FEWEST_SAMPLES, PreparedGraph
-from afcm.graph.similarity import default_n_neighbors
+from afcm.graph.similarity import connecting_neighbors, default_n_neighbors
 from afcm.linalg.operator import Eigenpairs
 
 # Anchors by default, and for each cluster at least so many (docs/scale.md): more cost time and gain little.
@@ -131,7 +131,7 @@ class AnchorSetting:
 
 def count_parts(found: Any, points: Any, masses: Any) -> counting.Parts:
     """Pieces of the graph of the anchors, in which each anchor counts the samples it stands for."""
-    k = COUNTING * default_n_neighbors(found.shape[0], COUNTING_CLUSTERS)
+    k = COUNTING * connecting_neighbors(found.shape[0], COUNTING_CLUSTERS)
     similarity = AnchorSimilarity.from_anchors(found, k)
     shared = CoarseGraph.from_samples(similarity, points, masses)
     per_anchor = float(shared.sizes.sum()) / found.shape[0]
