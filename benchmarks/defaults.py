@@ -1,8 +1,9 @@
 """What users type: whole fits of ``AFCM(c).fit(X)`` with nothing set, against scikit-learn's SpectralClustering.
 
 ``make bench NAME=defaults`` prints the grid (about half an hour on two cores). ``python -m benchmarks.defaults growth``
-adds how time grows with the samples, ``python -m benchmarks.defaults grid 3000x100`` measures some cells alone, and
-``OMP_NUM_THREADS=1 python -m benchmarks.defaults cpu 3000x100`` takes the CPU time of one thread, for a machine that
+adds how time grows with the samples, ``python -m benchmarks.defaults cosine`` compares both metrics, ``python -m
+benchmarks.defaults grid 3000x100`` measures some cells alone, and ``OMP_NUM_THREADS=1 python -m benchmarks.defaults cpu
+3000x100`` takes the CPU time of one thread, for a machine that
 others use too, with the parts of a default fit.
 """
 
@@ -166,10 +167,29 @@ def measure_growth(sizes: tuple[int, ...]) -> None:
         print(f"time grows as n^{np.log(totals[-1] / totals[0]) / np.log(sizes[-1] / sizes[0]):.2f}")
 
 
+def fit_metric(metric: str, X: np.ndarray, c: int) -> np.ndarray:
+    return AFCM(c, metric=metric, random_state=0).fit(X).labels_
+
+
+def compare_metrics() -> None:
+    """Unit vectors by distance, and the same vectors at other lengths by direction, in turns."""
+    unit, _ = make_samples("unit", *UNIT_VECTORS)
+    raw = unit * np.random.default_rng(1).lognormal(size=(len(unit), 1))
+    pairs = [
+        (measure(fit_metric, "euclidean", unit, UNIT_VECTORS[1]), measure(fit_metric, "cosine", raw, UNIT_VECTORS[1]))
+        for _ in range(ROUNDS)
+    ]
+    euclidean, cosine = (np.mean([pair[at].seconds for pair in pairs]) for at in (0, 1))
+    same = all((one.value == other.value).all() for one, other in pairs)
+    print(f"euclidean {euclidean:.2f} s, cosine {cosine:.2f} s ({cosine / euclidean:.3f}), the same labels: {same}")
+
+
 def main(arguments: list[str] | None = None) -> None:
     part, *wanted = arguments or ["grid"]
     if part == "growth":
         measure_growth(tuple(int(n) for n in wanted) or (*GROWTH, MILLION))
+    elif part == "cosine":
+        compare_metrics()
     elif part == "cpu":
         compare_alone(wanted)
     else:
