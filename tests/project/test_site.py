@@ -79,8 +79,9 @@ def test_what_the_reference_describes_has_an_example(name):
         ("memberships.md", "its error rises from 5 to 24", "label-free.md", "USPS 24, with the walk 5"),
         ("choosing-parameters.md", "moved by 0.5 points", "label-free.md", "the mean ACC moves by 0.5"),
         ("counting.md", "none in 97.1 %", "label-free.md", "| 240 | 97.1 |"),
-        ("faq.md", "about 1.5 GB for a million rows", "performance.md", "| 1.61 | 1,501 |"),
-        ("large-data.md", "some 40 milliseconds a sweep", "performance.md", "| PlainAFCM | 38.6 |"),
+        ("faq.md", "about 2.3 GB for a million rows", "performance.md", "| 33.8 | 14.0 | 2.4 | 2,257 |"),
+        ("large-data.md", "a million rows in about half a minute", "performance.md", "| 1,000,000 | 33.8 |"),
+        ("large-data.md", "some 15 milliseconds a sweep", "performance.md", "| PlainAFCM | 14.1 |"),
     ],
 )
 def test_a_number_that_a_page_repeats_stands_where_it_was_measured(page, said, source, stands):
