@@ -20,7 +20,7 @@ MOST_LEFT, MOST_KEPT = 1e-3, 16
 # Of a fit's own samples so many are kept, however small: a mixture asks which clusters a walk visits at all.
 FINE_KEPT = 64
 # Entries that dense rows have at most at a time.
-BLOCK_ENTRIES = 1 << 22
+BLOCK_ENTRIES = 1 << 20
 
 
 class RankedMemberships(NamedTuple):
