@@ -70,6 +70,7 @@ class TestSearchFrame:
     @pytest.mark.parametrize("search", [exact.search_frame, exact.search_frame_compiled])
     def test_the_nearest_samples_and_the_distance_beyond(self, search, count, with_own, monkeypatch):
         monkeypatch.setattr(exact, "CACHED_ELEMENTS", 2 * 13)  # two rows at a time
+        monkeypatch.setattr(exact, "ROWS_AT_A_TIME", 1)
         monkeypatch.setattr(exact, "group_size", lambda n, wanted: 1)
         points, samples = normal(30, 4), np.array([0, 2, 3, 7, 8, 9, 12, 13, 14, 20, 21, 22, 29])
         queries, own = points[[3, 20, 7]], np.array([3, 20, 7])

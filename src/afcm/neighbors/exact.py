@@ -20,8 +20,9 @@ from afcm._util.optional import is_loaded
 
 # Distances in memory at a time (rows × columns).
 BLOCK_ELEMENTS = 750_000
-# The same for compiled loops, which hold only so many of them in the cache at a time.
-COMPILED_ELEMENTS, CACHED_ELEMENTS = 12_000_000, 200_000
+# The same for compiled loops, and how many of them are worked out at a time: so many stay in the cache, but products of
+# fewer rows take twice as long.
+COMPILED_ELEMENTS, CACHED_ELEMENTS, ROWS_AT_A_TIME = 12_000_000, 400_000, 64
 # Samples per cell, most cells, samples per cell that cells are learned from, and rounds of learning.
 CELL_SIZE, MOST_CELLS, LEARNED_FROM, ROUNDS = 512, 256, 16, 4
 NOBODY = np.empty(0, np.intp)
@@ -171,7 +172,8 @@ def select_columns(
 
     n = frame.samples.size
     found, last = np.empty((len(rows), count), np.intp), np.empty((len(rows), n_last), np.float32)
-    plan = max(1, min(CACHED_ELEMENTS // n, len(rows))), group_size(n, count)
+    step = min(max(CACHED_ELEMENTS // n, ROWS_AT_A_TIME), max(1, COMPILED_ELEMENTS // n), max(1, len(rows)))
+    plan = step, group_size(n, count)
     neighbors.search_columns(rows, (frame.columns, frame.norms), own, plan, found, last)
     return found, last
 
