@@ -40,13 +40,13 @@ GROWTH, MILLION = (20_000, 40_000, 80_000, 160_000, 320_000), 1_000_000
 SPREADS = {"apart": 1.0, "close": 3.0, "touching": 4.0}
 
 
-def make_samples(kind: str, n: int, c: int) -> tuple[np.ndarray, np.ndarray]:
+def make_samples(kind: str, n: int, c: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Blobs in 16 dimensions, clouds on an eight-dimensional curved sheet in 64, or unit vectors in 384."""
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     if kind in SPREADS:
-        return make_blobs(n, 16, centers=c, cluster_std=SPREADS[kind], random_state=0)
+        return make_blobs(n, 16, centers=c, cluster_std=SPREADS[kind], random_state=seed)
     if kind == "sheet":
-        sheet, y = make_blobs(n, 8, centers=c, cluster_std=2.0, random_state=0)
+        sheet, y = make_blobs(n, 8, centers=c, cluster_std=2.0, random_state=seed)
         return np.tanh(sheet @ rng.normal(size=(8, 64)) / 8) + 0.02 * rng.normal(size=(n, 64)), y
     centers, y = rng.normal(size=(c, 384)), rng.integers(c, size=n)
     X = centers[y] + 2.0 * rng.normal(size=(n, 384))

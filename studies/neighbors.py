@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.datasets import make_blobs, make_moons
+from benchmarks.defaults import make_samples
+from sklearn.datasets import make_moons
 
 from afcm import AFCM
 from afcm.datasets import make_rings, make_spirals
@@ -26,26 +27,13 @@ SEEDS = (0, 1)
 NEIGHBORS = ("rule", 20, 18, 16, 14)
 
 
-def draw_touching(seed: int) -> tuple[Any, Any]:
-    """Ten blobs in 16 dimensions that touch."""
-    return make_blobs(N_SAMPLES, 16, centers=10, cluster_std=4.0, random_state=seed)
-
-
-def draw_sheet(seed: int) -> tuple[Any, Any]:
-    """Ten blobs on a curved sheet of eight dimensions, in 64."""
-    random = np.random.default_rng(seed)
-    sheet, y = make_blobs(N_SAMPLES, 8, centers=10, cluster_std=2.0, random_state=seed)
-    return np.tanh(sheet @ random.normal(size=(8, 64)) / 8) + 0.02 * random.normal(size=(N_SAMPLES, 64)), y
-
-
 def draw_in_haze(draw: Draw, seed: int) -> tuple[Any, Any]:
     """A quarter of background, uniform in a box around the samples; only the samples are judged."""
     X, y = draw(seed)
     low, high = X.min(axis=0), X.max(axis=0)
-    margin = 0.2 * (high - low)
-    return np.vstack(
-        [X, np.random.default_rng(seed).uniform(low - margin, high + margin, (len(X) // 3, X.shape[1]))]
-    ), y
+    margin, shape = 0.2 * (high - low), (len(X) // 3, X.shape[1])
+    haze = np.random.default_rng(seed).uniform(low - margin, high + margin, shape)
+    return np.vstack([X, haze]), y
 
 
 def draw_moons(noise: float, seed: int) -> tuple[Any, Any]:
@@ -57,8 +45,8 @@ def draw_rings(seed: int) -> tuple[Any, Any]:
 
 
 SETS: dict[str, Draw] = {
-    "touching": draw_touching,
-    "sheet": draw_sheet,
+    "touching": partial(make_samples, "touching", N_SAMPLES, 10),
+    "sheet": partial(make_samples, "sheet", N_SAMPLES, 10),
     "moons 0.07": partial(draw_moons, 0.07),
     "moons 0.10": partial(draw_moons, 0.10),
     "moons 0.15": partial(draw_moons, 0.15),
