@@ -50,6 +50,25 @@ def test_the_caller_hears_of_every_finished_item_in_order():
     assert heard == [(number, current_thread()) for number in range(1, 51)]
 
 
+@pytest.mark.parametrize("apart", [True, False])
+def test_different_works_side_by_side_or_in_turn(apart):
+    here = current_thread()
+    inside = lambda: (current_thread() is here, threads._single_thread.get())  # noqa: E731
+    assert threads.side_by_side(lambda: 1, lambda: "two", apart=apart) == [1, "two"]
+    works = threads.side_by_side(inside, inside, apart=apart)
+    assert [alone for _, alone in works] == [apart and threads.count_cores() > 1] * 2  # else on all cores
+    assert apart or all(mine for mine, _ in works)
+    with pytest.raises(ZeroDivisionError):
+        threads.side_by_side(lambda: 1 / 0, lambda: 1, apart=apart)
+
+
+@pytest.mark.parametrize("worth", [True, False])
+def test_threads_only_if_they_are_worth_it(worth):
+    with threads.threads_if(worth):
+        assert threads._single_thread.get() is not worth
+    assert not threads._single_thread.get()
+
+
 def blas_threads():
     return {library["num_threads"] for library in threads._libraries().info() if library["user_api"] == "blas"}
 

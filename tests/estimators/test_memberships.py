@@ -11,6 +11,7 @@ from sklearn.mixture import GaussianMixture
 from afcm import AFCM, align, load_model, save_model
 from afcm.datasets import make_rings, make_spirals
 from afcm.metrics import adjusted_rand, clustering_accuracy
+from afcm.models import graph_problem
 
 
 def scaled(X):
@@ -30,6 +31,16 @@ DATA = {
     "wide moons": (make_moons(1500, noise=0.25, random_state=8)[0], 2, "overlap"),
     "wine": (scaled(load_wine().data), 3, "views"),  # 178 samples are too few for Gaussians in 13 columns
 }
+
+
+@pytest.mark.parametrize("name", ["moons", "wide moons", "wine"])
+def test_a_walk_beside_the_densities_changes_no_bit(name, monkeypatch):
+    X, c, _ = DATA[name]
+    beside = AFCM(c, random_state=0).fit(X)
+    monkeypatch.setattr(graph_problem, "FEW_NODES", 0)
+    in_turn = AFCM(c, random_state=0).fit(X)
+    np.testing.assert_array_equal(beside.memberships_, in_turn.memberships_)
+    np.testing.assert_array_equal(beside.outlier_scores_, in_turn.outlier_scores_)
 
 
 @pytest.mark.parametrize("name", DATA)

@@ -87,6 +87,25 @@ class TestSearchFrame:
         assert found.beyond.dtype == np.float64
         assert (found.beyond >= 0).all()
 
+    @pytest.mark.parametrize(
+        ("n_rows", "limits", "expected"),
+        [
+            (300, (2600, 64, 10**6), 200),
+            (300, (130, 64, 10**6), 64),
+            (300, (130, 64, 390), 30),
+            (5, (2600, 64, 10**6), 5),
+            (5, (1, 1, 1), 1),
+        ],
+    )
+    def test_products_have_many_rows_if_their_table_is_not_too_large(self, n_rows, limits, expected, monkeypatch):
+        for name, value in zip(("CACHED_ELEMENTS", "ROWS_AT_A_TIME", "COMPILED_ELEMENTS"), limits, strict=True):
+            monkeypatch.setattr(exact, name, value)
+        plans = []
+        monkeypatch.setattr(loops, "search_columns", lambda rows, frame, own, plan, *out: plans.append(plan))
+        frame = exact.make_frame(normal(13, 3), np.arange(13), np.zeros(3))
+        exact.select_columns(frame, np.zeros((n_rows, 3), np.float32), 2, 1)
+        assert plans[0][0] == expected
+
     def test_the_distance_beyond_allows_for_rounding(self):
         """Seen from far away, squared distances differ by less than float32 can tell."""
         points = np.array([[1000.0, 0.0], [1000.1, 0.0], [0.0, 0.0]])

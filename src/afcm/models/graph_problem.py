@@ -34,7 +34,7 @@ from afcm.models.overlap import find_overlapping
 
 # Densities are learned from at most so many nodes, and so many for each cluster.
 MOST_NODES, NODES_PER_CLUSTER = 20_000, 400
-# Up to so many nodes on the host densities are learned while a walk goes on: it has one thread then.
+# Up to so many nodes on the host densities are learned while a walk goes on, and each has one thread.
 FEW_NODES = 10_000
 # The labels of a mixture may cut so much more of the graph, for each cluster. Where one density for each cluster
 # explains the samples better than several do, it may cut more: graphs halve a large cluster rather than cut a small
@@ -82,6 +82,7 @@ def keep_fit(
         extension = extend(problem, state, prepared.graph.degrees, prepared.scale)
     dtype = str(prepared.samples.dtype).removeprefix("torch.")
     fitted = FittedGraph(prepared.similarity, extension, prepared.base, prepared.nodes.inverse, dtype)
+    walks = not paper and fitted.walk_graph is not None
 
     def learn() -> tuple[DrawnNodes | None, LocalMixture | DistanceBackground | None]:
         if prepared.points is None or (paper and share is None):  # given similarities tell no density
@@ -93,7 +94,6 @@ def keep_fit(
     def walk() -> Any:
         return diffuse(fitted.walk_graph, fitted.extension.memberships) if walks else None
 
-    walks = not paper and fitted.walk_graph is not None
     few = isinstance(prepared.points, np.ndarray) and prepared.n_nodes <= FEW_NODES
     (drawn, densities), walked = side_by_side(learn, walk, apart=walks and few)
     fitted = replace(fitted, densities=densities)
